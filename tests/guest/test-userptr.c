@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory of a process as an object: jobs that bring lists read and write it, its pages are given back whenever the kernel wants
- * them, and no job reaches what is not the process's any more (DESTROY-7, PAGE-9).
+ * Userptr objects in jobs with allocation lists. Jobs read and write the
+ * memory, the kernel gets the pages back whenever it wants them, and no job
+ * accesses pages that the process has given up (DESTROY-7, PAGE-9).
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static void set_words(uint32_t *words, uint64_t count, uint32_t value)
 		words[i] = value;
 }
 
-/* a job that writes all of it: the submission's result */
+/* Submits a job that writes all of the object. Returns the result of SUBMIT. */
 static int __fill(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo, uint32_t value)
 {
 	struct drm_tessera_submit args;
@@ -45,7 +46,10 @@ static int __fill(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
 	return ret;
 }
 
-/* every byte, and none beside it, wherever in an aperture it is */
+/*
+ * Jobs reach every byte, and none beside the object, wherever it is in the
+ * aperture.
+ */
 static void jobs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -69,7 +73,7 @@ static void jobs(void)
 		tsr_evict_set(1u << gart);
 		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
 	}
-	/* a part of it */
+	/* a part of the object */
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
 	tsr_cmd_fill(&cmd, 0, 1000, 3000, JOB);
@@ -88,7 +92,7 @@ static void jobs(void)
 static void change_munmap(uint32_t *memory, uint64_t size)
 {
 	require_ok(munmap(memory, size));
-	/* what the job writes now would be seen here */
+	/* a late write of the job would be seen here */
 	tsr_pages_at(memory, size);
 	set_words(memory, size / 4, CPU);
 }
@@ -107,7 +111,7 @@ static void change_part(uint32_t *memory, uint64_t size)
 static void change_mprotect(uint32_t *memory, uint64_t size)
 {
 	require_ok(mprotect(memory, size, PROT_READ));
-	/* it is over */
+	/* the job has ended */
 	tsr_words_check(memory, size / 4, JOB);
 }
 
@@ -158,7 +162,7 @@ static const struct {
 	const char *name;
 	void (*change)(uint32_t *memory, uint64_t size);
 	void (*check)(uint32_t *memory, uint64_t size);
-	int then; /* what a job gets that uses it next */
+	int then; /* result of the next job that uses the object */
 } changes[] = {
 	{ "munmap", change_munmap, check_cpu, 0 },
 	{ "MADV_DONTNEED", change_dontneed, check_cpu, 0 },
@@ -169,7 +173,10 @@ static const struct {
 	{ "exit", change_exit, NULL, -EFAULT },
 };
 
-/* Whoever changes memory waits for the jobs that use it, whatever becomes of the object meanwhile. */
+/*
+ * The process that changes the memory waits for the jobs that use it, also if
+ * the object is closed meanwhile.
+ */
 static void changes_wait(bool close)
 {
 	struct tsr_device dev = tsr_open();
@@ -197,7 +204,7 @@ static void changes_wait(bool close)
 		tsr_held_go(&held);
 		if (changes[i].change != change_exit)
 			tsr_wait_for(owner.state->done);
-		/* who has exited is dead, and its memory gone */
+		/* the owner has exited, so its memory is gone */
 		if (changes[i].change == change_exit)
 			tsr_owner_join(&owner);
 		if (!close) {
@@ -226,7 +233,10 @@ static void closed_changes_wait(void)
 
 /* ---- Changes between jobs -------------------------------------------- */
 
-/* A job finds what is at the address when it is submitted, or is refused, and its context is none the worse. */
+/*
+ * A job uses the pages that are mapped when it is submitted, or is refused. A
+ * refusal does not affect its context.
+ */
 static void changes_show(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -247,7 +257,7 @@ static void changes_show(void)
 	tsr_gpu_read(&dev, ctx, &bo, WORDS / 2, 1, &word);
 	require_eq(word, 0);
 
-	/* somewhere else: the object is of the addresses, not of the pages */
+	/* the object refers to the addresses, not to the pages */
 	require_ok(__fill(&dev, ctx, &bo, 3));
 	require(mremap(mine, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, other) == other);
 	for (int i = 0; i < 3; i++)
@@ -258,7 +268,7 @@ static void changes_show(void)
 	tsr_words_check(mine, WORDS, 5);
 	tsr_words_check(other, WORDS, 3);
 
-	/* what the process may not write the GPU does not write for it, nor what it may not read */
+	/* the GPU may not access memory in ways that the process may not */
 	require_ok(mprotect(mine, SIZE, PROT_READ));
 	require_err(__fill(&dev, ctx, &bo, 6), -EFAULT);
 	require_ok(mprotect(mine, SIZE, PROT_NONE));
@@ -268,7 +278,7 @@ static void changes_show(void)
 	require_ok(__fill(&dev, ctx, &bo, 6));
 	tsr_words_check(mine, WORDS, 6);
 
-	/* memory of others in its place */
+	/* shared memory in its place */
 	require(mmap(mine, KiB(4), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED,
 		     -1, 0) == mine);
 	require_msg(__fill(&dev, ctx, &bo, 7) == -EFAULT,
@@ -279,8 +289,9 @@ static void changes_show(void)
 }
 
 /*
- * Memory that the process can do without goes when the kernel is short of memory, unless somebody has written it meanwhile: the GPU
- * is somebody, too, though the page tables of no CPU know of it. Reclaim waits for nothing that it could be waited for by.
+ * The kernel may drop pages after MADV_FREE unless they are dirty. GPU writes
+ * do not set the CPU's dirty bit, so the driver has to mark the pages, or bytes
+ * would be lost. Reclaim itself waits for nothing that could wait for reclaim.
  */
 static void reclaim(void)
 {
@@ -303,7 +314,10 @@ static void reclaim(void)
 		require_ok(__fill(&dev, ctx, &bo, round + 10));
 		tsr_words_check(mine, WORDS, round + 10);
 
-		/* and what nobody has written reads as zero, as with the CPU */
+		/*
+		 * pages that were dropped read as zero, by the GPU as by the
+		 * CPU
+		 */
 		require_ok(madvise(mine, SIZE, MADV_FREE));
 		require_ok(madvise(mine, SIZE, MADV_PAGEOUT));
 		word = mine[0];
@@ -314,7 +328,10 @@ static void reclaim(void)
 	tsr_close(&dev);
 }
 
-/* Each has its own after a fork; the object is the parent's, whoever uses it. */
+/*
+ * After a fork parent and child have separate pages. The object refers to those
+ * of the parent, whichever process uses it.
+ */
 static void forks(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -346,7 +363,7 @@ static void forks(void)
 	tsr_close(&dev);
 }
 
-/* What only the CPU writes the GPU reads, as it is now, and does not write. */
+/* The GPU reads the CPU's current bytes, and cannot write them. */
 static void read_only(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -354,7 +371,7 @@ static void read_only(void)
 	uint32_t *mine = tsr_pages_new(SIZE);
 	struct tsr_bo bo = tsr_bo_from_user(&dev, mine, SIZE, DRM_TESSERA_BO_GPU_READ_ONLY);
 
-	/* never touched, then written */
+	/* untouched at first, then written */
 	tsr_gpu_read(&dev, ctx, &bo, 7, 1, &word);
 	require_eq(word, 0);
 	set_words(mine, WORDS, CPU);
@@ -362,7 +379,7 @@ static void read_only(void)
 	require_eq(word, CPU);
 	require_err(__fill(&dev, ctx, &bo, 1), -EINVAL);
 
-	/* read-only for the process as well */
+	/* read-only for the process, too */
 	require_ok(mprotect(mine, SIZE, PROT_READ));
 	tsr_gpu_read(&dev, ctx, &bo, WORDS - 1, 1, &word);
 	require_eq(word, CPU);
@@ -372,7 +389,10 @@ static void read_only(void)
 	tsr_close(&dev);
 }
 
-/* A job that has the memory bound to be read, and writes there, ends at that. */
+/*
+ * A job that binds the memory for reading, and writes to it, fails at that
+ * packet.
+ */
 static void writes_read_only(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -392,13 +412,13 @@ static void writes_read_only(void)
 	tsr_close(&dev);
 }
 
-/* ---- Many ------------------------------------------------------------ */
+/* ---- Many objects ---------------------------------------------------- */
 
 #define MAX_MANY 16
 #define LARGE MiB(4)
 #define LARGE_WORDS (LARGE / 4)
 
-/* objects that do not fit together */
+/* More objects than fit into the aperture. */
 struct many {
 	uint32_t num, *mine[MAX_MANY];
 	struct tsr_bo bos[MAX_MANY];
@@ -416,7 +436,7 @@ static struct many many_new(struct tsr_device *dev)
 	return many;
 }
 
-/* a job writes the first, and copies it to the next, and so on */
+/* A job writes the first object, copies it to the next one, and so on. */
 static void chain(struct tsr_device *dev, uint32_t ctx, struct many *many, uint32_t value)
 {
 	uint32_t parts;
@@ -445,7 +465,7 @@ struct churn {
 	volatile uint32_t rounds;
 };
 
-/* the kernel makes all pages read-only for a fork, and moves them to have large free blocks */
+/* A fork makes all pages read-only, and compaction moves them. */
 static void churn_here(struct churn *churn)
 {
 	pid_t pid = fork();
@@ -470,7 +490,10 @@ static void compact_until(void *arg)
 	}
 }
 
-/* parts of a submission have objects evicted, and bound anew, while the kernel moves their pages */
+/*
+ * The parts of a submission evict and rebind objects while the kernel moves
+ * their pages.
+ */
 static void split(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -479,7 +502,10 @@ static void split(void)
 	struct many many = many_new(&dev);
 	pid_t pid;
 
-	/* behind the first part pages are looked for no longer than a job may run */
+	/*
+	 * the driver looks for pages of later parts no longer than the job
+	 * timeout
+	 */
 	tsr_job_timeout("60000");
 	chain(&dev, ctx, &many, 100);
 	pid = tap_fork(compact_until, churn);
@@ -495,7 +521,10 @@ static void split(void)
 	tsr_close(&dev);
 }
 
-/* one of more than fit at once is gone: nothing of the submission runs; then all of it */
+/*
+ * One of many objects has lost a page, so nothing of the submission runs. After
+ * the page is mapped again all of it runs.
+ */
 static void split_refused(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -535,7 +564,7 @@ static void client(void *arg)
 	for (uint32_t round = 0; round < (tap_slow() ? 20 : 100); round++) {
 		uint32_t value = key << 16 | round;
 
-		/* what the job before has written, or new pages */
+		/* keep the bytes of the previous job, or map new pages */
 		switch (tap_random(&seed) % 4) {
 		case 0:
 			tsr_pages_at(mine, SIZE);
@@ -561,7 +590,7 @@ static void client(void *arg)
 	tsr_close(&dev);
 }
 
-/* several processes with memory at the same addresses */
+/* Several processes use memory at the same addresses. */
 static void processes(void)
 {
 	pid_t pids[3];
@@ -598,7 +627,10 @@ static void submit_until(void *arg)
 	tsr_cmd_fini(&cmd);
 }
 
-/* Two contexts use one object while the kernel puts other pages there: one finds them while the other's job runs. */
+/*
+ * Two contexts use one object while forks give it new pages, so that one
+ * context has to find pages while the other one's job runs.
+ */
 static void two_contexts(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -632,7 +664,10 @@ static void two_contexts(void)
 	tsr_close(&dev);
 }
 
-/* Jobs are submitted while the memory goes and comes: new pages are never written by a job of before. */
+/*
+ * Jobs are submitted while the memory is unmapped and mapped. No old job may
+ * write to new pages.
+ */
 static void race(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -665,7 +700,7 @@ static void bad_input(void)
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	int fd = open("/proc/self/exe", O_RDONLY);
 	char *file = mmap(NULL, KiB(4), PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	/* last, so that nothing comes into the gaps beside them */
+	/* mapped last, so that no other mapping fills the gaps beside them */
 	char *mine = (char *)tsr_pages_new(MiB(1)), *two = (char *)tsr_pages_new(KiB(8));
 	const struct {
 		char *address;
@@ -708,7 +743,10 @@ static void bad_input(void)
 	tsr_close(&dev);
 }
 
-/* It has an address already, nobody else gets it, and its contents are not the kernel's to drop. */
+/*
+ * A userptr object cannot be mapped again, exported or offered: it has an
+ * address already, and the kernel may not drop its contents.
+ */
 static void not_for_others(void)
 {
 	struct tsr_device dev = tsr_open(), other;
@@ -726,7 +764,7 @@ static void not_for_others(void)
 	require_err(__tsr_reclaim(dev.fd, &handle, &result, 1), -EINVAL);
 	require_err(__tsr_invalidate_cache(dev.fd, handle, 0, SIZE), -EINVAL);
 	require(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, dev.fd, 0) == MAP_FAILED);
-	/* by name only a primary node can */
+	/* flink needs a primary node */
 	other.fd = __tsr_open_primary();
 	if (other.fd >= 0) {
 		int primary = __tsr_open_primary();
@@ -743,7 +781,7 @@ static void not_for_others(void)
 	tsr_close(&dev);
 }
 
-/* as many as there is memory for, of the same pages, too */
+/* Many objects, also of the same pages. */
 static void many_objects(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -765,7 +803,10 @@ static void many_objects(void)
 
 /* ---- The device ------------------------------------------------------ */
 
-/* It goes: whoever changes memory is not kept waiting, and the memory is the process's. */
+/*
+ * After an unplug, changes of the memory do not wait any longer, and the
+ * process keeps its memory.
+ */
 static void unplug(void)
 {
 	struct tsr_owner owner = { .size = SIZE, .change = change_munmap, .check = check_cpu };

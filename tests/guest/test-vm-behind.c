@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Jobs of a context with a VM that are in the ring together. */
+/*
+ * Jobs of one VM context that are in the ring at the same time. The next job
+ * must be in the ring early, but must not run after a fault.
+ */
 #include <string.h>
 
 #include "held.h"
@@ -11,13 +14,16 @@
 #define JOBS 4
 #define NONE UINT32_MAX
 
-/* a context with commands for each of some jobs, of which one reaches for what is not there */
+/*
+ * A context with commands for several jobs, one of which may access an unmapped
+ * address.
+ */
 struct queue {
 	struct tsr_device dev;
 	struct tsr_vm vm;
 	struct tsr_bo bo, gate;
 	uint32_t bytes;
-	struct tsr_held held; /* what comes before the jobs */
+	struct tsr_held held; /* the job in front of them */
 	uint32_t sync[JOBS];
 };
 
@@ -27,7 +33,9 @@ static void queue_submit(struct queue *q, uint32_t context, uint32_t job, uint32
 				   q->sync[job]));
 }
 
-/* None begins before all are queued: how fast they are decides nothing. */
+/*
+ * The first job is held until all are queued, so that timing does not matter.
+ */
 static void queue_submit_all(struct queue *q)
 {
 	q->held = tsr_held_open(&q->dev);
@@ -65,7 +73,7 @@ static void queue_init(struct queue *q, uint32_t bad)
 		memcpy((char *)q->vm.cmds.map + KiB(1) * i, cmd.dw, q->bytes);
 		tsr_cmd_fini(&cmd);
 	}
-	/* the page tables are there */
+	/* the page tables have been written */
 	queue_submit(q, q->vm.context, JOBS - 1, 0);
 	require_ok(tsr_syncobj_status(&q->dev, q->sync[JOBS - 1]));
 	memset(q->bo.map, 0, q->bo.size);
@@ -87,8 +95,8 @@ static uint32_t word(const struct queue *q, uint32_t index)
 }
 
 /*
- * Whether a job was handed to the engine before the one before it was done, in the context that was last
- * to end one with @error.
+ * True if a job was pushed to the ring before the previous one had ended, in
+ * the context whose last job_done event with @error is the latest.
  */
 static bool overlap(const struct tsr_trace *trace, const char *error)
 {
@@ -113,7 +121,10 @@ static bool overlap(const struct tsr_trace *trace, const char *error)
 	return two;
 }
 
-/* The next job is in the ring before the one before it has ended (goal of vm_empty_job). */
+/*
+ * The next job is in the ring before the previous one has ended (goal of
+ * vm_empty_job).
+ */
 static void are_in_the_ring(void)
 {
 	struct tsr_trace trace;
@@ -133,7 +144,10 @@ static void are_in_the_ring(void)
 	queue_fini(&q);
 }
 
-/* RES-6: those in the ring behind a job that faults, and those that are not there yet, do nothing; others do */
+/*
+ * RES-6: jobs of the context after a faulted job do nothing, whether they are
+ * in the ring already or not. Jobs of other contexts run.
+ */
 static void do_nothing_behind_a_fault(void)
 {
 	struct tsr_trace trace;
@@ -142,7 +156,7 @@ static void do_nothing_behind_a_fault(void)
 	queue_init(&q, 0);
 	queue_init(&other, NONE);
 	tsr_trace_start("job_run", "job_done", NULL);
-	/* a process has two in the ring: these come first */
+	/* the ring takes two jobs of a process: let these be first */
 	queue_submit_all(&q);
 	queue_go(&q);
 	for (uint32_t i = 0; i < JOBS; i++)

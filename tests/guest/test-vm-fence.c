@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
-/* Fences of calls about residency, as what jobs wait for. Paging is slow here. */
+/*
+ * Fences of residency calls as in-fences of jobs, on a device with slow paging.
+ * SUBMIT_VM must not wait for them itself.
+ */
 #include <string.h>
 
 #include "resident.h"
 #include "vm.h"
 
 #define OBJECTS 8
-/* of a machine that is too slow to tell */
+/* attempts, in case a slow machine finishes the paging too early */
 #define ROUNDS 4
 
-/* a job is submitted behind objects that are still being brought in */
+/*
+ * Submits a job that waits for objects which are still being paged in. Returns
+ * whether the submission returned before the paging had ended.
+ */
 static bool submits_early(struct tsr_device *dev, struct tsr_vm *vm, uint32_t bytes)
 {
 	uint32_t paged = tsr_syncobj_new(dev), done = tsr_syncobj_new(dev);
@@ -24,7 +30,7 @@ static bool submits_early(struct tsr_device *dev, struct tsr_vm *vm, uint32_t by
 	require_ok(__tsr_make_resident(dev->fd, handles, OBJECTS, paged, NULL));
 	require_ok(__tsr_submit_vm(dev, vm->context, vm->at, bytes, paged, done));
 	early = __tsr_syncobj_wait(dev->fd, paged, 0, 0) == -ETIME;
-	/* not before them, either */
+	/* the job may not run before them, either */
 	if (early)
 		require_ok(__tsr_syncobj_wait(dev->fd, done, 0, INT64_MAX));
 	require_ok(__tsr_syncobj_wait(dev->fd, paged, 0, early ? 0 : INT64_MAX));
@@ -35,7 +41,10 @@ static bool submits_early(struct tsr_device *dev, struct tsr_vm *vm, uint32_t by
 	return early;
 }
 
-/* The fence of several objects stands for jobs of the device: nobody waits for it in a call. */
+/*
+ * The fence of several objects belongs to jobs of this device, so a job can
+ * wait for it and the call need not.
+ */
 static void behind_make_resident(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* VMs when the device loses power, is reset, or goes away. */
+/*
+ * VMs when the device is suspended, reset or unplugged. Mappings survive a
+ * suspend, a reset loses the VM, and an unplug must end all jobs and binds.
+ */
 #include <glob.h>
 
 #include "pci.h"
@@ -24,7 +27,9 @@ static void check_words(struct tsr_vm *vm, const struct tsr_bo *bo, uint32_t val
 	tsr_words_check(words, 16, value);
 }
 
-/* page tables are in memory that loses what it has; addresses are as they were */
+/*
+ * Page tables are in memory that suspend loses. All mappings must be as before.
+ */
 static void suspend(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -37,7 +42,10 @@ static void suspend(void)
 	tsr_vm_fill(&vm, AT, a.size, 1);
 	for (uint32_t round = 1; round < 3; round++) {
 		tsr_suspend_devices();
-		/* first where nothing is that could have gone but the tables */
+		/*
+		 * first a null mapping, for which only the page tables can be
+		 * missing
+		 */
 		require_msg(
 			tsr_vm_try_fill(&vm, AT + MiB(64), MiB(8), 9) != -EFAULT,
 			"behind a suspend a job finds nothing where a null mapping is: the page "
@@ -66,7 +74,7 @@ static void reset_function(void)
 	globfree(&found);
 }
 
-/* a reset loses VMs as it loses contexts; new ones are good */
+/* A reset loses VMs like contexts. New ones work. */
 static void reset(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -89,10 +97,10 @@ static void reset(void)
 	require_err(__tsr_context_create(dev.fd, &args), -EIO);
 	tsr_bo_free(&dev, &bo);
 
-	/* what the lost one does not lead to keeps no job of others waiting */
+	/* mappings of the lost VM do not delay jobs of others */
 	fresh = tsr_vm_open(&dev);
 	tsr_vm_map(&dev, fresh.id, &kept, 0, AT, kept.size, 0);
-	/* it is there already, for a move would have either lead to it */
+	/* resident already, so that no move writes page tables of either VM */
 	tsr_gpu_touch(&dev, fresh.patched, &kept);
 	tsr_vm_place(&fresh, &kept);
 	tsr_vm_fill(&fresh, AT, kept.size, 3);
@@ -110,7 +118,7 @@ static void reset(void)
 	tsr_close(&dev);
 }
 
-/* jobs and changes that are under way end, and everything can be closed */
+/* Queued jobs and binds end, and everything can be closed. */
 static void unplug(void)
 {
 	struct tsr_device dev = (tsr_pci_begin(), tsr_open());

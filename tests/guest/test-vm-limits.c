@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* So many VMs and page tables, and no more; and as many again when they are given back. */
+/*
+ * Limits of VMs, page tables, mappings, contexts and fences. A process can
+ * reach each limit exactly, other processes are not affected, and resources
+ * that are given back can be used again.
+ */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,18 +21,24 @@
 #define AT 0x100000000ull
 #define FAULTS TSR_EXPECT(MMU)
 
-/* null mappings of a page, each of which takes two page tables */
+/* null mappings of one page, each of which needs two page tables of its own */
 #define FAR_NULLS 64
 #define TRIES 4
 
-/* of one process, where the limit is not the point: each takes milliseconds on the debug kernel */
+/*
+ * limit of one process in tests of other things, because tables are slow on the
+ * debug kernel
+ */
 #define FEW_TABLES 1024
 
-/* calls that are; more of them than tables that SPARE of these mappings take, and what a call may keep at hand */
+/*
+ * number of refused calls: more than the tables of SPARE such mappings plus the
+ * tables that a call may keep in reserve
+ */
 #define REFUSED 24
 #define SPARE 4
 
-/* jobs run at addresses */
+/* Jobs run at virtual addresses. */
 static void goes_on(void *arg)
 {
 	struct tsr_device dev = tsr_open();
@@ -49,7 +59,7 @@ static int try_vm(struct tsr_device *dev, uint32_t *id)
 	return rc;
 }
 
-/* a worker frees what was given back */
+/* Waits until a worker has freed a VM. */
 static void wait_for_vm(struct tsr_device *dev)
 {
 	uint32_t id;
@@ -60,7 +70,7 @@ static void wait_for_vm(struct tsr_device *dev)
 	tsr_vm_free(dev, id);
 }
 
-/* so many VMs of a process, and no more; others have theirs */
+/* A process has a limited number of VMs. Other processes still get theirs. */
 static void limit_of_vms(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -81,24 +91,24 @@ static void limit_of_vms(void)
 }
 
 #define PROCESSES 9
-#define VMS_OF_ONE 32 /* all together have more than the device tells apart */
+#define VMS_OF_ONE 32 /* together more than the device has address space IDs */
 #define ROUNDS 2
 #define PAGE_WORDS 1024
 
-/* One process of many. */
+/* One process of several. */
 struct part {
 	int ready[2], go[2]; /* pipes */
 };
 
-/* commands of a small VM: one page table has them and its page */
+/* Commands of a small VM, in the same page table as its page. */
 #define CMDS_AT (AT + KiB(64))
 
-/* a small VM whose first address leads to a page of its own */
+/* A small VM whose first address maps a page of its own. */
 struct small {
 	uint32_t id, context;
 };
 
-/* an object with a page for each of so many small VMs */
+/* An object with one page for each small VM. */
 static struct tsr_bo new_pages(struct tsr_device *dev, uint32_t num)
 {
 	struct tsr_bo pages = tsr_bo_new(dev, num * KiB(4), tsr_bit(tsr_seg_visible(dev)), 0);
@@ -128,7 +138,7 @@ static struct small small_open(struct tsr_device *dev, const struct tsr_bo *cmds
 	return small;
 }
 
-/* a place for commands that all VMs of a process share */
+/* An object for commands that all VMs of a process share. */
 static struct tsr_bo new_cmds(struct tsr_device *dev)
 {
 	const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
@@ -151,7 +161,10 @@ static void put_fill(const struct tsr_bo *cmds, uint32_t value, uint32_t *bytes)
 	tsr_cmd_fini(&cmd);
 }
 
-/* a job in each of the VMs, each time with other values, which are where they belong */
+/*
+ * Runs a job with different values in each of the VMs. All values must arrive
+ * in the right page.
+ */
 static void one_of_many(void *arg)
 {
 	struct part *part = arg;
@@ -183,8 +196,9 @@ static void one_of_many(void *arg)
 }
 
 /*
- * A process has VMs whatever others have: the device tells 256 apart, and those that have nothing to do make room for
- * those that have. None finds what is mapped in another.
+ * A process can have VMs regardless of other processes. The device has 256
+ * address space IDs, and idle VMs give up theirs to VMs with jobs. No job may
+ * see mappings of another VM.
  */
 static void more_vms_than_numbers(void)
 {
@@ -201,7 +215,7 @@ static void more_vms_than_numbers(void)
 	for (uint32_t i = 0; i < PROCESSES; i++)
 		require_eq(read(part.ready[0], &c, 1), 1);
 	goes_on(NULL);
-	/* now in all of them at once */
+	/* now in all processes at the same time */
 	for (uint32_t i = 0; i < PROCESSES; i++)
 		require_eq(write(part.go[1], &c, 1), 1);
 	for (uint32_t i = 0; i < PROCESSES; i++)
@@ -245,7 +259,7 @@ static void busy_wait(struct busy *busy)
 		require_ok(tsr_syncobj_status(&busy->dev, busy->sync[i]));
 }
 
-/* all but MINE of them */
+/* A client with jobs in all but MINE of the VMs that can have an ID. */
 static void others_are_busy(void *arg)
 {
 	static struct busy busy;
@@ -259,7 +273,7 @@ static void others_are_busy(void *arg)
 		busy_queue(&busy, i);
 	require_eq(write(part->ready[1], &c, 1), 1);
 	busy_wait(&busy);
-	/* and again, each in its turn */
+	/* again, now that IDs have to be passed on */
 	for (uint32_t i = 0; i < busy.num; i++)
 		busy_queue(&busy, i);
 	busy_wait(&busy);
@@ -274,7 +288,9 @@ static void queue_one_more(void *arg)
 	busy_queue(busy, MINE);
 }
 
-/* While as many VMs as the device tells apart have jobs, the next one waits for one of them. */
+/*
+ * If as many VMs as there are IDs have jobs, the next VM waits for one of them.
+ */
 static void all_numbers_are_busy(void)
 {
 	static struct busy busy;
@@ -309,7 +325,7 @@ static void all_numbers_are_busy(void)
 	tsr_close(&dev);
 }
 
-/* A client whose VMs have all numbers queues two jobs in each of them. */
+/* A client whose VMs have all IDs, and which queues two jobs in each VM. */
 static void has_all_numbers(void *arg)
 {
 	static struct busy busy;
@@ -341,7 +357,7 @@ struct asking {
 	int rc;
 };
 
-/* A signal ends the call. */
+/* Does not restart after a signal. */
 static void ask_once(void *arg)
 {
 	struct asking *asking = arg;
@@ -359,8 +375,9 @@ static void on_signal(int sig)
 }
 
 /*
- * A submission waits for the number of another client's VM, and a signal ends that. The VM keeps its number, so the
- * other client queues more jobs while its first one still runs.
+ * A submission waits for the ID of another client's VM, and is interrupted.
+ * That VM must then keep its ID, so that its client can queue more jobs while
+ * the first one still runs.
  */
 static void asks_no_more(void)
 {
@@ -424,7 +441,10 @@ static void has_its_own(void *arg)
 	tsr_close(&dev);
 }
 
-/* so many contexts and fences of a process, through whatever files; others have theirs */
+/*
+ * The limits of contexts and fences apply to a process with all its files.
+ * Other processes have their own.
+ */
 static void limits_of_a_process(void)
 {
 	struct tsr_device files[2] = { tsr_open(), tsr_open() };
@@ -440,7 +460,7 @@ static void limits_of_a_process(void)
 	require_eq(contexts, files[0].info.max_contexts);
 	require_eq(fences, files[0].info.max_fences);
 	tap_join(tap_fork(has_its_own, NULL));
-	/* what one gives back the other can have */
+	/* what one file gives back, another file can use */
 	tsr_close(&files[1]);
 	require_ok(try_context(&files[0]));
 	require_ok(try_fence(&files[0]));
@@ -460,7 +480,7 @@ static int map_far_nulls(struct tsr_vm *vm, uint64_t address, uint32_t count)
 	return __tsr_vm_bind(vm->dev->fd, vm->id, ops, count, 0, 0);
 }
 
-/* a large page, or nothing */
+/* Maps or unmaps a block of 2 MiB, for which a large page is enough. */
 static int bind_block(struct tsr_vm *vm, uint32_t op, uint64_t address)
 {
 	const struct drm_tessera_vm_bind_op bind = { .op = op,
@@ -470,7 +490,7 @@ static int bind_block(struct tsr_vm *vm, uint32_t op, uint64_t address)
 	return __tsr_vm_bind(vm->dev->fd, vm->id, &bind, 1, 0, 0);
 }
 
-/* a worker frees the tables of what was unmapped */
+/* Waits until a worker has freed tables of earlier mappings. */
 static void map_far_null_late(struct tsr_vm *vm, uint64_t address)
 {
 	int rc;
@@ -493,7 +513,10 @@ static void refused(struct tsr_vm *vm, uint64_t address)
 		require_err(map_far_nulls(vm, address, FAR_NULLS), -ENOSPC);
 }
 
-/* so many page tables: those that hidden VRAM has no room for are in system memory, and as good */
+/*
+ * A client has a limited number of page tables. Those that do not fit into
+ * hidden VRAM are in system memory, and work as well.
+ */
 static void limit_of_tables(void)
 {
 	const uint64_t one = 1ull << 30, step = one * FAR_NULLS;
@@ -507,11 +530,14 @@ static void limit_of_tables(void)
 	while (!(rc = map_far_nulls(&vm, end, FAR_NULLS)))
 		end += step;
 	require_eq(rc, -ENOSPC);
-	/* to the last one */
+	/* up to the very last table */
 	while (!(rc = map_far_nulls(&vm, end, 1)))
 		end += one;
 	require_eq(rc, -ENOSPC);
-	/* at most one is at hand then, and what takes none is not refused */
+	/*
+	 * at most one table is in reserve now; an unmapping that needs none
+	 * must succeed
+	 */
 	large = !bind_block(&vm, DRM_TESSERA_VM_BIND_MAP_NULL, end);
 	require_ok(bind_block(&vm, DRM_TESSERA_VM_BIND_UNMAP, 0));
 	if (large)
@@ -520,13 +546,15 @@ static void limit_of_tables(void)
 	tsr_vm_fill(&vm, end - (1ull << 30), KiB(4), 1);
 	require_eq(tsr_vm_try_fill(&vm, end, KiB(4), 1), -EFAULT);
 	tsr_vm_renew(&vm);
-	/* what is refused, at once or in the middle, is not counted: what is given back can be had again */
+	/* refused calls must not count: freed tables can be used again */
 	refused(&vm, end);
 	tsr_vm_close(&spare);
 	map_far_null_late(&vm, end);
 	refused(&vm, end + one);
 	tsr_vm_unmap(&dev, vm.id, 0, step);
-	/* one by one, as many at a time reserve more than they take */
+	/*
+	 * one at a time, because larger calls reserve more tables than they use
+	 */
 	for (uint64_t at = 0; at < step; at += one)
 		map_far_null_late(&vm, at);
 	tsr_vm_unmap(&dev, vm.id, 0, end + one);
@@ -539,8 +567,9 @@ static void limit_of_tables(void)
 }
 
 /*
- * A VM in which no job has run may change what is mapped as often as any other: page tables that it
- * gives up are free when the change is done. All these together have twice as many as a client may.
+ * A VM that has not run a job may change its mappings any number of times: its
+ * tables are freed when the change is done. Together the changes use twice as
+ * many tables as a client may have.
  */
 static void no_job_yet(void)
 {
@@ -556,13 +585,13 @@ static void no_job_yet(void)
 
 	have_few_tables();
 	for (uint32_t i = 0; i < rounds; i++) {
-		/* a worker frees what the round before has given back */
+		/* a worker frees the tables of the previous round */
 		tsr_wait_for((rc = map_far_nulls(&bare, 0, FAR_NULLS)) != -ENOSPC);
 		require_ok(rc);
 		require_ok(__tsr_vm_bind(dev.fd, vm, &unmap, 1, 0, done));
 		require_ok(tsr_syncobj_status(&dev, done));
 	}
-	/* its first job finds what is mapped then, and nothing else */
+	/* the first job finds the current mappings, and no others */
 	tsr_vm_map_null(&dev, vm, AT, KiB(4));
 	used = tsr_vm_open_in(&dev, vm);
 	tsr_vm_fill(&used, AT, KiB(4), 1);
@@ -571,7 +600,7 @@ static void no_job_yet(void)
 	tsr_close(&dev);
 }
 
-/* how many null mappings there are tables for now */
+/* Maps as many null mappings as there are tables for. Returns their number. */
 static uint32_t take_tables(struct tsr_vm *vm)
 {
 	uint32_t num = 0, count = FAR_NULLS;
@@ -588,7 +617,7 @@ static uint32_t take_tables(struct tsr_vm *vm)
 	return num;
 }
 
-/* another client finds out how many these are at most */
+/* Another client determines the largest number of such mappings. */
 static void count_tables(void *arg)
 {
 	struct tsr_device dev = tsr_open();
@@ -599,7 +628,7 @@ static void count_tables(void *arg)
 	tsr_close(&dev);
 }
 
-/* those that are freed late among them */
+/* Uses up all tables, including those that are freed late. */
 static void take_all_tables(struct tsr_vm *vm, uint32_t num)
 {
 	for (uint32_t i = take_tables(vm); i < num; i++)
@@ -607,7 +636,7 @@ static void take_all_tables(struct tsr_vm *vm, uint32_t num)
 	require_err(map_far_nulls(vm, (uint64_t)num << 30, 1), -ENOSPC);
 }
 
-/* pages of the system's that so many mappings in new tables take */
+/* Number of system pages that FAR_NULLS mappings in new tables take. */
 static uint32_t pages_of_far_nulls(struct tsr_vm *vm, uint64_t address)
 {
 	struct tsr_trace trace;
@@ -622,14 +651,17 @@ static uint32_t pages_of_far_nulls(struct tsr_vm *vm, uint64_t address)
 	return pages;
 }
 
-/* another client, who has few tables */
+/* Another client, which has few tables. */
 static void map_some(void *arg)
 {
 	volatile uint32_t *pages = arg;
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
 
-	/* other things take pages, too, now and then, on the debug kernel many */
+	/*
+	 * take the minimum: other allocations may be counted, on the debug
+	 * kernel many
+	 */
 	*pages = UINT32_MAX;
 	for (uint64_t i = 0; i < TRIES; i++) {
 		uint32_t one = pages_of_far_nulls(&vm, (i * FAR_NULLS) << 30);
@@ -641,7 +673,10 @@ static void map_some(void *arg)
 	tsr_close(&dev);
 }
 
-/* Hidden VRAM is for everybody's tables: who has a share has the rest in system memory, and leaves room. */
+/*
+ * Hidden VRAM is shared by the page tables of all clients. A client above its
+ * share gets tables in system memory, and leaves hidden VRAM to others.
+ */
 static void share_of_hidden_memory(void)
 {
 	volatile uint32_t *pages = tsr_shared(2 * sizeof(*pages));
@@ -663,8 +698,8 @@ static void share_of_hidden_memory(void)
 }
 
 /*
- * What moves while its client can have no more page tables is found nowhere, and its list says that it is missing:
- * jobs are refused until there are some.
+ * An object moves while its client can have no more page tables, so it cannot
+ * be mapped at its addresses. Jobs are refused until there are tables.
  */
 static void no_tables_for_a_move(void)
 {
@@ -703,30 +738,33 @@ static void no_tables_for_a_move(void)
 	tsr_close(&dev);
 }
 
-#define MANY 256 /* in one call, whose tables are counted before it is known how many it takes */
+#define MANY 256 /* in one call, which reserves tables before it knows how many it needs */
 #define MAX_MAPPINGS 65536
 
-/* What has been replaced counts no more: however often that is done, there can be as many mappings as before. */
+/*
+ * Replaced mappings do not count against the limit, however often mappings are
+ * replaced.
+ */
 static void limit_of_mappings(void)
 {
 	struct drm_tessera_vm_bind_op *ops = calloc(MANY, sizeof(*ops));
 	uint32_t vm, left = MAX_MAPPINGS + 4 * MANY;
 	struct tsr_device dev;
 
-	/* with fewer than that it cannot fail */
+	/* with fewer mappings the test could not fail */
 	if (tap_slow() && !tap_long())
 		tap_skip("so many take minutes on this kernel");
 	require(ops);
 	dev = tsr_open();
 	vm = tsr_vm_new(&dev);
-	/* each of them replaces one, or a part of one */
+	/* each operation replaces a mapping or a part of one */
 	for (uint32_t i = 0; i < MANY; i++)
 		ops[i] = (struct drm_tessera_vm_bind_op){
 			.op = DRM_TESSERA_VM_BIND_MAP_NULL,
 			.address = AT + (i % 4 == 1 ? KiB(4) : 0),
 			.range = i % 4 == 1 ? KiB(4) : KiB(16),
 		};
-	/* for their table: one that is left empty is freed late */
+	/* keeps their page table in use, because an empty one is freed late */
 	tsr_vm_map_null(&dev, vm, AT + KiB(64), KiB(4));
 	for (; left; left -= MANY)
 		require_ok(__tsr_vm_bind(dev.fd, vm, ops, MANY, 0, 0));

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* What changes of page tables and jobs wait for, and that tables of others leave nothing behind. */
+/*
+ * What jobs and changes of page tables wait for, and that a VM finds nothing of
+ * an old VM or an old table. The waits are checked with a held job and other
+ * work that runs meanwhile.
+ */
 #include <string.h>
 #include <unistd.h>
 
@@ -15,7 +19,10 @@ static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CA
 #define STAGE 0x200000000ull
 #define FAULTS TSR_EXPECT(MMU)
 
-/* beside the commands of tsr_vm_run(), and queued; two syncobjs */
+/*
+ * Queues a job with commands beside those of tsr_vm_run(). @wait and @signal:
+ * syncobjs.
+ */
 static void queue(struct tsr_vm *vm, const struct tsr_cmd *cmd, uint32_t wait, uint32_t signal)
 {
 	memcpy((char *)vm->cmds.map + KiB(8), cmd->dw, tsr_cmd_bytes(cmd));
@@ -43,7 +50,9 @@ static struct tsr_bo mapped(struct tsr_vm *vm, uint64_t size, uint32_t set, uint
 	return bo;
 }
 
-/* in hidden memory, and to go to the aperture if the CPU wants to see it */
+/*
+ * An object in hidden memory that moves to the aperture if the CPU accesses it.
+ */
 static struct tsr_bo unmapped(struct tsr_vm *vm)
 {
 	uint32_t gart = tsr_bit(tsr_seg_gart(vm->dev));
@@ -72,7 +81,7 @@ static struct tsr_bo movable(struct tsr_vm *vm)
 	return bo;
 }
 
-/* one of a client that waits for nobody, ready to run */
+/* A VM of another client, which waits for nothing and is ready to run. */
 static struct tsr_vm another(struct tsr_device *dev)
 {
 	struct tsr_vm vm = tsr_vm_open(dev);
@@ -82,7 +91,10 @@ static struct tsr_vm another(struct tsr_device *dev)
 	return vm;
 }
 
-/* changes and jobs that are done on return: what was queued before, and may run, has done so */
+/*
+ * Runs several binds and jobs of @vm. Work that was queued earlier and may run
+ * has run when this returns.
+ */
 static void run_later(struct tsr_vm *vm)
 {
 	for (uint32_t i = 0; i < 4; i++) {
@@ -93,7 +105,9 @@ static void run_later(struct tsr_vm *vm)
 	}
 }
 
-/* @what: what is wrong if the syncobj signals before what is held is let go */
+/*
+ * @what: the error text if the syncobj signals before the held job is released.
+ */
 static void require_waits(struct tsr_device *dev, uint32_t sync, struct tsr_vm *later,
 			  const char *what)
 {
@@ -105,7 +119,7 @@ static void require_waits(struct tsr_device *dev, uint32_t sync, struct tsr_vm *
 	require_err(rc, -ETIME);
 }
 
-/* to the aperture, behind what is held */
+/* Moves @bo to the aperture, after a held job. */
 static void move_later(struct tsr_held *held, const struct tsr_bo *to, struct tsr_bo *bo)
 {
 	struct tsr_device *dev = held->dev;
@@ -117,7 +131,10 @@ static void move_later(struct tsr_held *held, const struct tsr_bo *to, struct ts
 	require_eq(tsr_bo_info(dev, bo).segment, tsr_seg_gart(dev)->id);
 }
 
-/* A job waits for all changes before it, not for the last one alone: a move is queued elsewhere than a bind. */
+/*
+ * A job waits for all earlier changes of its VM, not only for the last one: a
+ * move and a bind are in different queues.
+ */
 static void behind_all_changes(void)
 {
 	struct tsr_device dev = tsr_open(), second = tsr_open();
@@ -147,7 +164,10 @@ static void behind_all_changes(void)
 	tsr_close(&dev);
 }
 
-/* What gets an address while it moves, by a mapping or by being listed, has its bytes when jobs find it. */
+/*
+ * An object is mapped, or becomes resident, while it moves. Jobs at its address
+ * must find its bytes.
+ */
 static void behind_the_move(bool mapped_before)
 {
 	struct tsr_device dev = tsr_open(), second = tsr_open();
@@ -199,7 +219,10 @@ static void listed_behind_the_move(void)
 	behind_the_move(true);
 }
 
-/* A submission is charged for its list of syncs while the call lasts, and for its job. */
+/*
+ * A submission is charged for its sync list during the call, and for its job.
+ * Both charges end.
+ */
 static void nothing_stays_charged(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -213,7 +236,10 @@ static void nothing_stays_charged(void)
 	tsr_close(&dev);
 }
 
-/* Objects that a queued job reaches, and that are unmapped meanwhile: nobody else gets their memory. */
+/*
+ * A queued job uses an object that is unmapped meanwhile. Its memory must not
+ * be given to another object before the job has ended.
+ */
 static void memory_lasts_once(bool closed)
 {
 	struct tsr_device dev = tsr_open();
@@ -224,7 +250,7 @@ static void memory_lasts_once(bool closed)
 	uint32_t filled = tsr_syncobj_new(&dev);
 	struct tsr_bo target = tsr_bo_new(&dev, KiB(64), gart, 0), other;
 	struct tsr_bo stage = mapped(&vm, KiB(64), gart, STAGE);
-	/* the segment has room for one such */
+	/* the segment has space for one object of this size */
 	struct tsr_bo bo = tsr_bo_new(&dev, seg->size / 8 * 5, tsr_bit(seg), 0);
 	struct tsr_cmd cmd;
 
@@ -271,7 +297,10 @@ static void memory_lasts(void)
 	memory_lasts_once(true);
 }
 
-/* What is unmapped behind a job that is queued has its tables until that is over. */
+/*
+ * Page tables of an unmapped range last until jobs that were queued before have
+ * ended.
+ */
 static void tables_last(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -288,7 +317,7 @@ static void tables_last(void)
 	tsr_make_resident(&dev, &other.cmds, 1);
 	tsr_vm_fill(&vm, AT, bo.size, 0x37373737);
 	run_empty(&other);
-	/* held by a job of the device: nobody waits for that in the call */
+	/* a fence of this device, so that no call waits for it */
 	tsr_held_fill(&held, &target, 16, 1);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_address(&cmd, 0, STAGE, bo.size, true);
@@ -296,7 +325,7 @@ static void tables_last(void)
 	tsr_cmd_copy(&cmd, 0, 0, 1, 0, (uint32_t)(bo.size / 4));
 	queue(&vm, &cmd, held.done, done);
 	tsr_vm_unmap(&dev, vm.id, AT, bo.size);
-	/* whoever takes tables now does not get those */
+	/* new tables must not reuse those */
 	for (uint64_t i = 0; i < 16; i++)
 		tsr_vm_map(&dev, other.id, &spread, 0, i << 40, KiB(4), 0);
 	run_empty(&other);
@@ -309,7 +338,10 @@ static void tables_last(void)
 	tsr_close(&dev);
 }
 
-/* So has a null mapping, which no object is behind, whether nothing comes in its place or an object. */
+/*
+ * The same for a null mapping, which has no object: it lasts until the job has
+ * ended, whether it is unmapped or replaced by an object.
+ */
 static void null_lasts(void)
 {
 	struct tsr_device dev = tsr_open(), second = tsr_open();
@@ -356,8 +388,9 @@ static void null_lasts(void)
 }
 
 /*
- * A VM has two contexts with a queued job each. The job of one context is stuck on the idle render engine and ends
- * first, so an unmapping is kept by the job of the other context alone.
+ * A VM has two contexts with one queued job each. The job of one context is
+ * stuck alone on the render engine and ends first. After that only the other
+ * job can delay the unmapping.
  */
 static void jobs_of_contexts_once(bool first_ends)
 {
@@ -424,7 +457,10 @@ static int try_vm(struct tsr_device *dev, uint32_t *id)
 	return rc;
 }
 
-/* a job of a VM where nothing is mapped, of commands of the one that had its number */
+/*
+ * A job in a VM without mappings, at the address of the commands of the VM that
+ * had the ID before.
+ */
 static void run_nowhere(struct tsr_device *dev, uint32_t id)
 {
 	uint32_t context = tsr_vm_context_new(dev, id), done = tsr_syncobj_new(dev);
@@ -435,7 +471,10 @@ static void run_nowhere(struct tsr_device *dev, uint32_t id)
 	tsr_context_free(dev, context);
 }
 
-/* A VM finds nothing of one that is gone, whose number it has: there is no other left. */
+/*
+ * A VM finds nothing of a destroyed VM whose ID it gets, because all other IDs
+ * are in use.
+ */
 static void nothing_is_left(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -467,8 +506,9 @@ static void nothing_is_left(void)
 }
 
 /*
- * A page that was a table of another part of the VM, full of pages, is one with a single page: the others are not
- * there. When it is given back is not known: sooner or later it is the first that is free.
+ * A page that was a full page table of another part of the VM is reused for a
+ * table with one entry. The old entries must be gone. It is not known when a
+ * table is freed, so the test repeats until the page is reused.
  */
 static void tables_again(void)
 {
@@ -482,7 +522,7 @@ static void tables_again(void)
 	tsr_make_resident(&dev, &vm.cmds, 1);
 	tsr_vm_fill(&vm, AT, secret.size, 0x5ec4e75e);
 	for (uint32_t round = 0; round < 6; round++) {
-		/* not as it lies in memory: in no larger leaves */
+		/* shifted by a page, so that no large pages can be used */
 		for (uint32_t i = 0; i < 4; i++)
 			tsr_vm_map(&dev, vm.id, &secret, KiB(4), at + MiB(2) * i,
 				   secret.size - KiB(4), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Residency lists and virtual addresses: jobs find what is listed, all of it, and nothing else. Memory is small: 8 MiB
- * that the CPU sees and 8 MiB that it does not.
+ * Residency lists and virtual addresses: jobs find all listed objects, and no
+ * others. Memory is small: 8 MiB visible to the CPU and 8 MiB hidden from it.
  */
 #include <pthread.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 #define FAULTS TSR_EXPECT(MMU)
 
-/* an object at an address, on no list */
+/* An object mapped at an address, on no list. */
 static struct tsr_bo new_mapped(struct tsr_vm *vm, uint64_t size, uint32_t set, uint64_t address)
 {
 	struct tsr_bo bo = tsr_bo_new(vm->dev, size, set, 0);
@@ -29,7 +29,7 @@ static struct tsr_bo new_mapped(struct tsr_vm *vm, uint64_t size, uint32_t set, 
 	return bo;
 }
 
-/* one that the CPU sees, and jobs find */
+/* A mapped and listed object that the CPU can access. */
 static struct tsr_bo new_stage(struct tsr_vm *vm, uint64_t size)
 {
 	struct tsr_bo bo = tsr_bo_new(vm->dev, size, tsr_bit(tsr_seg_gart(vm->dev)),
@@ -63,8 +63,9 @@ static uint32_t everywhere(struct tsr_device *dev)
 }
 
 /*
- * RES-4: the fence of MAKE_RESIDENT stands for bytes that are on their way, and there are none. Page tables are written
- * in front of the next job, which does not run before.
+ * RES-4: the fence of MAKE_RESIDENT stands for paging, and nothing has to be
+ * paged here, so it is signalled at once. The page tables are written before
+ * the next job, which waits for that.
  */
 static void fence_of_tables(void)
 {
@@ -96,7 +97,10 @@ static void fence_of_tables(void)
 	tsr_close(&dev);
 }
 
-/* RES-2: whatever has been moved out is back before a job runs, its own commands among it */
+/*
+ * RES-2: all evicted objects are back before a job runs, including its own
+ * commands.
+ */
 static void brought_back(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -115,7 +119,7 @@ static void brought_back(void)
 		tsr_evict_set(everywhere(&dev));
 		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 			require_eq(tsr_bo_info(&dev, &bos[i]).segment, 0);
-		/* one job, and all are there */
+		/* one job brings back all objects */
 		tsr_vm_fill(&vm, AT + MiB(1) * round, MiB(1), 100 + round);
 		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 			require(tsr_bo_info(&dev, &bos[i]).segment);
@@ -125,7 +129,10 @@ static void brought_back(void)
 	tsr_close(&dev);
 }
 
-/* RES-2: the list alone decides, wherever an object is; RES-6: what is not on it faults */
+/*
+ * RES-2: the list alone decides whether jobs find an object, wherever it is.
+ * RES-6: accesses to unlisted objects fault.
+ */
 static void list_decides(void)
 {
 	struct tsr_device dev = tsr_open(), other = tsr_open();
@@ -138,20 +145,23 @@ static void list_decides(void)
 	require_ok(__tsr_import(other.fd, dmabuf, &theirs.handle));
 	close(dmabuf);
 	tsr_vm_map(&dev, second.id, &bo, KiB(64), AT, KiB(64), 0);
-	/* in memory, for jobs that name it; and on the list of another file */
+	/* resident for jobs that name it, and listed by another file */
 	tsr_gpu_fill(&dev, vm.patched, &bo, 0x11);
 	tsr_make_resident(&other, &theirs, 1);
 	require_eq(tsr_bo_info(&dev, &bo).segment, hidden->id);
 	require_fault(&vm, AT);
 	require_fault(&second, AT);
-	/* it stays where it is, and is found: in all VMs of the file, at addresses that come later, too */
+	/*
+	 * listed without a move: found in all VMs of the file, also at
+	 * addresses mapped later
+	 */
 	tsr_make_resident(&dev, &bo, 1);
 	tsr_vm_map(&dev, vm.id, &bo, KiB(4), AT + MiB(8) + KiB(4), KiB(8), 0);
 	check_at(&vm, &stage, AT, MiB(1), 0x11);
 	check_at(&vm, &stage, AT + MiB(8) + KiB(4), KiB(8), 0x11);
 	tsr_vm_fill(&second, AT, KiB(64), 0x22);
 	check_at(&vm, &stage, AT + KiB(64), KiB(64), 0x22);
-	/* as often as it was listed */
+	/* the entries are counted */
 	tsr_make_resident(&dev, &bo, 1);
 	tsr_evict(&dev, &bo, 1);
 	check_at(&vm, &stage, AT, KiB(64), 0x11);
@@ -160,7 +170,9 @@ static void list_decides(void)
 	require_fault(&vm, AT);
 	require_fault(&vm, AT + MiB(8) + KiB(4));
 	require_fault(&second, AT);
-	/* nor does a move bring it into view, or a new mapping */
+	/*
+	 * neither a move nor a new mapping makes an unlisted object accessible
+	 */
 	tsr_evict_set(tsr_bit(hidden));
 	tsr_gpu_touch(&dev, vm.patched, &bo);
 	require_fault(&vm, AT);
@@ -172,7 +184,10 @@ static void list_decides(void)
 	tsr_close(&dev);
 }
 
-/* RES-2, RES-4: a job that is submitted while its objects are on their way finds them */
+/*
+ * RES-2, RES-4: a job that is submitted while its objects are being paged in
+ * finds them.
+ */
 static void early(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -190,7 +205,7 @@ static void early(void)
 		struct drm_tessera_make_resident out;
 
 		tsr_evict_set(tsr_bit(tsr_seg_hidden(&dev)));
-		/* however slow we are, there is something to wait for */
+		/* holds the paging, so that there is something to wait for */
 		tsr_engine_hang_next(dev.paging);
 		require_ok(__tsr_make_resident(dev.fd, handles, ARRAY_SIZE(bos), 0, &out));
 		require(out.pending);
@@ -202,7 +217,9 @@ static void early(void)
 	tsr_close(&dev);
 }
 
-/* RES-6: what is taken from the list is found by the jobs of before */
+/*
+ * RES-6: jobs that were queued before an object leaves the list still find it.
+ */
 static void late(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -214,7 +231,7 @@ static void late(void)
 	struct tsr_cmd cmd;
 
 	tsr_make_resident(&dev, &bo, 1);
-	/* held by a job of the device: nobody waits for that in the call */
+	/* a fence of this device, so that no call waits for it */
 	tsr_held_fill(&held, &target, 16, 1);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_address(&cmd, 0, AT, bo.size, true);
@@ -233,7 +250,10 @@ static void late(void)
 	tsr_close(&dev);
 }
 
-/* RES-6: what is mapped and has no handle is on no list: when it moves, its addresses do not stay where it was */
+/*
+ * RES-6: a mapped object without a handle is on no list. When it moves, its
+ * addresses must not keep referring to the old place.
+ */
 static void closed(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -247,7 +267,7 @@ static void closed(void)
 	tsr_bo_free(&dev, &bo);
 	tsr_vm_fill(&vm, AT, KiB(4), 0x56);
 	tsr_evict_set(set);
-	/* others are in its place, wherever that was */
+	/* other objects take its place */
 	for (uint32_t i = 0; i < ARRAY_SIZE(other); i++) {
 		other[i] = tsr_bo_new(&dev, MiB(4), set, 0);
 		tsr_gpu_fill(&dev, vm.patched, &other[i], i);
@@ -260,7 +280,10 @@ static void closed(void)
 	tsr_close(&dev);
 }
 
-/* page tables are used up; what the caller's VMs keep at hand is as much as a mapping takes */
+/*
+ * Uses up all page tables, including those that the caller's VMs have in
+ * reserve.
+ */
 static void use_up_tables(struct tsr_vm *vm)
 {
 	uint32_t step = 64;
@@ -284,7 +307,10 @@ static void use_up_tables(struct tsr_vm *vm)
 	}
 }
 
-/* RES-3: what could be shown in one VM is not if it cannot be in another: all or nothing */
+/*
+ * RES-3: if an object cannot be mapped in one VM, no object of the call becomes
+ * accessible.
+ */
 static void nothing_shown(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -297,7 +323,7 @@ static void nothing_shown(void)
 
 	for (uint64_t i = 0; i < 64; i++)
 		tsr_vm_map(&dev, second.id, &many, 0, (1ull << 45) + (i << 30), many.size, 0);
-	/* its table is there, for what lies beside it, and what was reserved is kept */
+	/* keeps its page table, and what was reserved for it */
 	tsr_vm_map_null(&dev, vm.id, AT + MiB(1), KiB(4));
 	tsr_make_resident(&dev, &bo, 1);
 	tsr_vm_fill(&vm, AT, bo.size, 0x11);
@@ -309,17 +335,17 @@ static void nothing_shown(void)
 	require_eq(tsr_listed(bo.size), 0);
 	require_eq(tsr_listed(many.size), 0);
 	require_fault(&vm, AT);
-	/* the first alone would have been */
+	/* the first object alone succeeds */
 	tsr_make_resident(&dev, &bo, 1);
 	tsr_vm_fill(&vm, AT, bo.size, 0x22);
 	tsr_close(&dev);
 }
 
-/* ---- beside others --------------------------------------------------- */
+/* ---- with other clients ---------------------------------------------- */
 
 static struct {
 	volatile bool listed, stop;
-	volatile bool moved; /* what a job that is queued may use */
+	volatile bool moved; /* an object moved although a queued job may use it */
 	volatile uint32_t turns;
 } * shared;
 
@@ -330,7 +356,7 @@ static void share_memory(void)
 	require(shared != MAP_FAILED);
 }
 
-/* has its share, and goes on using it */
+/* Has its share, and keeps using it. */
 static void neighbour(void *arg)
 {
 	struct tsr_device dev = tsr_open();
@@ -347,7 +373,10 @@ static void neighbour(void *arg)
 	tsr_close(&dev);
 }
 
-/* RES-2, RES-3: a job that cannot have all that is listed is not run; it is when that is what there is room for */
+/*
+ * RES-2, RES-3: a job does not run if not all listed objects fit. It runs once
+ * the list is short enough.
+ */
 static void too_much(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -369,7 +398,7 @@ static void too_much(void)
 	pid = tap_fork(neighbour, NULL);
 	tsr_wait_for(shared->listed);
 	require_err(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, sync), -ENOMEM);
-	/* the context is as it was */
+	/* the context is not affected */
 	require_eq(tsr_context_status(&dev, vm.context).reset, DRM_TESSERA_RESET_NONE);
 	while (__tsr_bring_back(&dev, &out)) {
 		uint32_t trim = (uint32_t)((out.bytes_to_trim + KiB(512) - 1) / KiB(512));
@@ -384,14 +413,14 @@ static void too_much(void)
 	require_fault(&vm, AT + KiB(512) * left);
 	shared->stop = true;
 	tap_join(pid);
-	/* and all come back when they are asked for */
+	/* all objects come back on request */
 	tsr_make_resident(&dev, &bos[left], ARRAY_SIZE(bos) - left);
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 		check_at(&vm, &stage, AT + KiB(512) * i, KiB(512), i);
 	tsr_close(&dev);
 }
 
-/* commands of a job that writes a page; returns their size */
+/* Writes commands of a job that writes one page. Returns their size. */
 static uint32_t write_commands(struct tsr_vm *vm)
 {
 	struct tsr_cmd cmd;
@@ -406,7 +435,7 @@ static uint32_t write_commands(struct tsr_vm *vm)
 	return bytes;
 }
 
-/* has a job that does not begin, of a VM where an object is */
+/* Has a queued job, in a VM that maps an object. */
 static void busy_neighbour(void *arg)
 {
 	struct tsr_device dev = tsr_open();
@@ -423,7 +452,10 @@ static void busy_neighbour(void *arg)
 	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, write_commands(&vm), held.done, sync));
 	shared->listed = true;
 	while (!shared->stop) {
-		/* asked for first: what is held afterwards was when it moved */
+		/*
+		 * query the place first: if the job is still held afterwards,
+		 * it was held when the object moved
+		 */
 		bool moved = tsr_bo_info(&dev, &bo).segment_offset != at;
 
 		shared->moved |= moved && tsr_held_waits(&held);
@@ -452,7 +484,10 @@ static void *make_thread(void *arg)
 	return NULL;
 }
 
-/* RES-2, RES-3: what busy VMs of others have within their shares is not moved to make a gap */
+/*
+ * RES-2, RES-3: objects of a busy VM within its client's share are not moved to
+ * make a gap.
+ */
 static void busy_stays(void)
 {
 	struct tsr_bo first;
@@ -462,13 +497,13 @@ static void busy_stays(void)
 
 	making.dev = tsr_open();
 	first = tsr_bo_new(&making.dev, MiB(2), tsr_bit(tsr_seg_hidden(&making.dev)), 0);
-	tsr_make_resident(&making.dev, &first, 1); /* 0 to 2 */
+	tsr_make_resident(&making.dev, &first, 1); /* at 0 to 2 MiB */
 	share_memory();
-	pid = tap_fork(busy_neighbour, NULL); /* 2 to 3 */
+	pid = tap_fork(busy_neighbour, NULL); /* its object is at 2 to 3 MiB */
 	while (!shared->listed)
 		usleep(1000);
 	tsr_bo_free(&making.dev, &first);
-	/* of 7, but 5 in one piece */
+	/* 6 MiB: 7 are free, but the largest gap is 5 */
 	making.bo = tsr_bo_new(&making.dev, MiB(6), tsr_bit(tsr_seg_hidden(&making.dev)), 0);
 	require_ok(-pthread_create(&thread, NULL, make_thread, NULL));
 	while (!making.done && !(making.tid && tsr_sleeps(making.tid)))
@@ -490,7 +525,10 @@ static void busy_stays(void)
 
 #define HOARD 16
 
-/* lists all there is, runs jobs all the time, and gives up no more than it is told to */
+/*
+ * Lists the whole segment, runs jobs all the time, and trims only as much as it
+ * is told to.
+ */
 static void hoarder(void *arg)
 {
 	struct tsr_device dev = tsr_open();
@@ -531,8 +569,9 @@ static void hoarder(void *arg)
 }
 
 /*
- * SEG-8, RES-2: who comes late has his share in as many calls as he has objects, of one who has it all listed and in use;
- * that one goes on with what is left.
+ * SEG-8, RES-2: a client that starts late gets its share with one call per
+ * object, although another client has the whole segment listed and in use. That
+ * client goes on with the rest.
  */
 static void newcomer(void *arg)
 {
@@ -554,7 +593,10 @@ static void newcomer(void *arg)
 		require_ok(__tsr_make_one(&dev, &bos[i]));
 		tsr_vm_fill(&vm, AT + KiB(512) * i, KiB(512), i);
 	}
-	/* and keeps it: no job finds anything missing, while the other has jobs done, too */
+	/*
+	 * it also keeps its share: no job misses an object, while the other
+	 * client's jobs go on
+	 */
 	turns = shared->turns;
 	while (shared->turns - turns < 20)
 		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
@@ -574,7 +616,10 @@ static void newcomer_among_private(void)
 	newcomer("private");
 }
 
-/* In each turn. A submission fails if objects are taken from it for two job timeouts on end. */
+/*
+ * Evictions per turn. A submission fails if its objects are taken away for two
+ * job timeouts in a row.
+ */
 #define EVICTIONS (tap_slow() ? 2u : 6u)
 
 static void *evict_all(void *arg)
@@ -596,7 +641,9 @@ static void *evict_all(void *arg)
 	return NULL;
 }
 
-/* RES-2: no job runs with anything missing, whenever that is taken away */
+/*
+ * RES-2: no job runs with an object missing, at whatever moment it is evicted.
+ */
 static void storm(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -626,7 +673,7 @@ static void storm(void)
 	tsr_close(&dev);
 }
 
-/* random lists, mappings, moves and jobs, against a model of what is to be found */
+/* Random lists, mappings, moves and jobs, compared with a model. */
 static void random_lists(void)
 {
 	enum {
@@ -672,7 +719,7 @@ static void random_lists(void)
 		place = ANY(PLACES);
 		at = AT + KiB(128) * place;
 		if (owner[place] < 0 || !count[owner[place]]) {
-			/* a fault costs a context: not each time */
+			/* each fault costs a context, so test only some */
 			if (round % 4 == 0) {
 				require_fault(&vm, at);
 				faults++;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* GPU virtual addresses: what is mapped, what is not, and that addresses stay (RES-5, RES-6). */
+/*
+ * GPU virtual addresses (RES-5, RES-6): mapped ranges are accessible, others
+ * fault, and an object keeps its addresses when it moves. All checks are made
+ * with jobs that read and write bytes.
+ */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,7 +18,7 @@ static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CA
 #define AT 0x100000000ull
 #define STAGE 0x200000000ull
 
-/* an object that the CPU sees, at an address */
+/* A mapped object that the CPU can access. */
 static struct tsr_bo new_stage(struct tsr_vm *vm, uint64_t size)
 {
 	struct tsr_bo bo = tsr_bo_new(vm->dev, size, tsr_bit(tsr_seg_gart(vm->dev)), cached);
@@ -38,7 +42,7 @@ static const char *const beside =
 	"what is mapped beside a part that changes is found: all entries of a table that have "
 	"changed since it was last written are written, those of a large page that was split too";
 
-/* bytes at an address are this word, and no others */
+/* All words at an address have this value. */
 static void check_at(struct tsr_vm *vm, struct tsr_bo *stage, uint64_t address, uint64_t bytes,
 		     uint32_t value)
 {
@@ -46,7 +50,7 @@ static void check_at(struct tsr_vm *vm, struct tsr_bo *stage, uint64_t address, 
 	tsr_words_check(stage->map, bytes / 4, value);
 }
 
-/* memory of every kind, written and read back at virtual addresses */
+/* Memory of every kind is written and read at virtual addresses. */
 static void map_and_run(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -72,7 +76,7 @@ static void map_and_run(void)
 	tsr_close(&dev);
 }
 
-/* leaves of every size, off their alignment, and the last page of all */
+/* Mappings of every page size, also unaligned ones, and the very last page. */
 static void any_alignment(void)
 {
 	static const struct {
@@ -97,7 +101,7 @@ static void any_alignment(void)
 		tsr_vm_map(&dev, vm.id, &bo, rows[i].offset, rows[i].address, rows[i].range, 0);
 		tsr_gpu_fill(&dev, vm.patched, &bo, value);
 		check_at(&vm, &stage, rows[i].address, rows[i].range, value);
-		/* the right part of it */
+		/* the write must reach the right part of the object */
 		tsr_vm_fill(&vm, rows[i].address + rows[i].range - KiB(4), KiB(4), ~value);
 		tsr_gpu_read(&dev, vm.patched, &bo, (rows[i].offset + rows[i].range - KiB(4)) / 4,
 			     1024, stage.map);
@@ -114,7 +118,10 @@ static void any_alignment(void)
 	tsr_close(&dev);
 }
 
-/* a part unmapped, a part replaced: what is beside stays, what was there is gone (faults) */
+/*
+ * After a part is unmapped or replaced, the rest stays, and accesses to the old
+ * part fault.
+ */
 static void parts(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -138,7 +145,7 @@ static void parts(void)
 	check_at(&vm, &stage, AT, MiB(1) - KiB(64), 0x22222222);
 	check_at(&vm, &stage, AT + MiB(1) - KiB(64), MiB(1), 0x33333333);
 	check_at(&vm, &stage, AT + MiB(2) - KiB(64), MiB(2) + KiB(64), 0x22222222);
-	/* and the parts know where they begin: they move with their object */
+	/* the remaining parts keep their offsets when the object moves */
 	tap_rule(NULL);
 	tsr_evict_set(tsr_bit(tsr_seg_hidden(&dev)) | tsr_bit(tsr_seg_visible(&dev)));
 	tsr_vm_fill(&vm, AT + MiB(4) - KiB(4), KiB(4), 0x44444444);
@@ -148,14 +155,14 @@ static void parts(void)
 
 	tsr_bo_free(&dev, &bo);
 	tsr_bo_free(&dev, &other);
-	/* handles are closed; what is mapped lives on */
+	/* closing the handle does not end the mapping */
 	check_at(&vm, &stage, AT, MiB(1) - KiB(64), 0x22222222);
 	tsr_bo_free(&dev, &stage);
 	tsr_vm_close(&vm);
 	tsr_close(&dev);
 }
 
-/* a list of operations takes effect as a whole and in order */
+/* A list of operations takes effect as a whole and in order. */
 static void lists(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -164,7 +171,7 @@ static void lists(void)
 	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_gart(&dev)), 0);
 	struct drm_tessera_vm_bind_op ops[256];
 
-	/* pages in reverse */
+	/* pages in reverse order */
 	memset(ops, 0, sizeof(ops));
 	for (uint32_t i = 0; i < ARRAY_SIZE(ops); i++)
 		ops[i] = (struct drm_tessera_vm_bind_op){
@@ -182,7 +189,7 @@ static void lists(void)
 		tsr_gpu_read(&dev, vm.patched, &bo, ops[i].offset / 4, 1024, stage.map);
 		tsr_words_check(stage.map, 1024, i + 1);
 	}
-	/* the last one is bad: nothing has changed */
+	/* the last operation is invalid, so nothing changes */
 	for (uint32_t i = 0; i < ARRAY_SIZE(ops); i++) {
 		ops[i].op = DRM_TESSERA_VM_BIND_UNMAP;
 		ops[i].handle = 0;
@@ -190,7 +197,7 @@ static void lists(void)
 	}
 	require_err(__tsr_vm_bind(dev.fd, vm.id, ops, ARRAY_SIZE(ops), 0, 0), -EINVAL);
 	tsr_vm_fill(&vm, AT, MiB(1), 5);
-	/* map and unmap of one address in one list */
+	/* unmap, map and unmap at the same address in one list */
 	ops[0].address = AT;
 	ops[0].range = MiB(1);
 	ops[1] = (struct drm_tessera_vm_bind_op){
@@ -211,7 +218,7 @@ static void lists(void)
 	tsr_close(&dev);
 }
 
-/* null mappings read zero and swallow writes, whatever their size */
+/* Null mappings of any size read zero and discard writes. */
 static void null_mappings(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -222,7 +229,7 @@ static void null_mappings(void)
 	tsr_vm_map_null(&dev, vm.id, AT + KiB(4), MiB(32) + KiB(72));
 	tsr_vm_fill(&vm, AT + KiB(4), MiB(4), 0x55555555);
 	check_at(&vm, &stage, AT + KiB(4), MiB(4), 0);
-	/* memory in the middle of it */
+	/* an object in the middle */
 	tap_rule(beside);
 	tsr_vm_place(&vm, &bo);
 	tsr_gpu_fill(&dev, vm.patched, &bo, 0x66666666);
@@ -241,7 +248,10 @@ static void null_mappings(void)
 #define require_read_only(call)                                                                    \
 	require_msg((call) == -EFAULT, "a job wrote through a read-only mapping: %s", #call)
 
-/* of a read-only mapping, or object, the GPU reads and does not write; beside it another one may */
+/*
+ * The GPU can read through a read-only mapping, or a read-only object, but not
+ * write. Another mapping of the object may be writable.
+ */
 static void read_only(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -256,7 +266,7 @@ static void read_only(void)
 	check_at(&vm, &stage, AT + MiB(1), bo.size, 0x77777777);
 	require_read_only(tsr_vm_try_fill(&vm, AT + MiB(1), KiB(4), 0));
 	tsr_vm_renew(&vm);
-	/* a part of it is no less so, and so is it after a move */
+	/* also a remaining part, and after a move */
 	tsr_vm_unmap(&dev, vm.id, AT + MiB(1), KiB(4));
 	require_read_only(tsr_vm_try_fill(&vm, AT + MiB(1) + KiB(8), KiB(4), 0));
 	tsr_vm_renew(&vm);
@@ -276,7 +286,10 @@ static void read_only(void)
 	tsr_close(&dev);
 }
 
-/* RES-5: an object that moves keeps its addresses and its bytes; when it is not listed, accesses fault */
+/*
+ * RES-5: an object that moves keeps its addresses and its bytes. While it is
+ * not listed, accesses fault.
+ */
 static void moves(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -298,7 +311,7 @@ static void moves(void)
 		tsr_evict(&dev, bo, ARRAY_SIZE(bo));
 		require_eq(tsr_vm_try_fill(&vm, AT + MiB(1) * round, KiB(4), 99), -EFAULT);
 		tsr_vm_renew(&vm);
-		/* back, in another order, so to other places */
+		/* brought back in another order, and so to other places */
 		for (uint32_t i = 0; i < ARRAY_SIZE(bo); i++)
 			tsr_vm_place(&vm, &bo[(i * 5 + round) % ARRAY_SIZE(bo)]);
 		for (uint32_t i = 0; i < ARRAY_SIZE(bo); i++) {
@@ -315,7 +328,10 @@ static void moves(void)
 	tsr_close(&dev);
 }
 
-/* what is mapped in many places moves all the same, at no price for others; its owner's other addresses stay */
+/*
+ * An object with many mappings can move like any other, at no cost for other
+ * clients, and other addresses of the VM stay valid.
+ */
 static void many_mappings(void)
 {
 	enum {
@@ -329,7 +345,7 @@ static void many_mappings(void)
 	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), tsr_bit(visible), 0);
 	struct drm_tessera_vm_bind_op ops[2 * PAIRS], far[FAR];
 
-	/* in one table, in no order */
+	/* in one table, in mixed order */
 	for (uint32_t i = 0; i < ARRAY_SIZE(ops); i++)
 		ops[i] = (struct drm_tessera_vm_bind_op){
 			.op = i % 2 ? DRM_TESSERA_VM_BIND_MAP_NULL : DRM_TESSERA_VM_BIND_MAP,
@@ -349,7 +365,10 @@ static void many_mappings(void)
 		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
 	}
 
-	/* and in more tables than others have to write: who has them is the one who does */
+	/*
+	 * in more tables than an evicting client writes: the VM's own client
+	 * writes them later
+	 */
 	for (uint32_t i = 0; i < FAR; i++)
 		far[i] = (struct drm_tessera_vm_bind_op){
 			.op = DRM_TESSERA_VM_BIND_MAP,
@@ -363,7 +382,10 @@ static void many_mappings(void)
 	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
 	tsr_vm_fill(&vm, AT + KiB(4), KiB(4), 4);
 	check_at(&vm, &stage, far[7].address, KiB(4), 3);
-	/* a job that names it brings it, and leaves its addresses to the next one that uses these */
+	/*
+	 * a job that names the object makes it resident; the next job of the VM
+	 * writes its page tables
+	 */
 	tsr_evict_set(tsr_bit(visible));
 	tsr_gpu_touch(&dev, vm.patched, &bo);
 	require_eq(tsr_bo_info(&dev, &bo).segment, visible->id);
@@ -391,13 +413,16 @@ static void unmap_first(void *arg)
 	tsr_vm_unmap(vm->dev, vm->id, AT, MiB(1));
 }
 
-/* a job that is queued when its object is evicted ends first: the bytes it wrote are the object's */
+/*
+ * A queued job ends before its object is evicted, so the eviction copies the
+ * bytes that it wrote.
+ */
 static void moves_wait_for_jobs(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
 	struct tsr_bo bo = new_mapped(&vm, MiB(1), tsr_bit(tsr_seg_visible(&dev)), AT);
-	/* what unmaps the object has to wait, too */
+	/* unmapping has to wait as well */
 	void (*const moves[])(void *arg) = { evict_visible, unmap_first };
 	uint32_t *words = malloc(bo.size), sync = tsr_syncobj_new(&dev);
 	struct tsr_cmd cmd;
@@ -440,12 +465,12 @@ static void one_process(void *arg)
 		tsr_vm_fill(&vm, AT, bo.size, which << 16 | round);
 		check_at(&vm, &stage, AT, bo.size, which << 16 | round);
 	}
-	/* what only the other one has */
+	/* mapped only in the other process */
 	tsr_vm_map_null(&dev, vm.id, AT + MiB(16) * which, MiB(2));
 	require_eq(tsr_vm_try_fill(&vm, AT + MiB(16) * (3 - which), KiB(4), 0), -EFAULT);
 }
 
-/* the same address in two processes is two places */
+/* The same address in two processes refers to different memory. */
 static void two_processes(void)
 {
 	uint32_t which[] = { 1, 2 };
@@ -457,7 +482,10 @@ static void two_processes(void)
 		tap_join(pid[i]);
 }
 
-/* one object in VMs of two files, and twice in one of them; it moves in all */
+/*
+ * An object in VMs of two files, twice in one of them. A move is visible in
+ * all.
+ */
 static void shared(void)
 {
 	struct tsr_device a = tsr_open(), b = tsr_open();
@@ -493,7 +521,10 @@ static void shared(void)
 	tsr_close(&b);
 }
 
-/* RES-6: a fault loses its context, with what is queued, and no other's */
+/*
+ * RES-6: a fault loses its context and the jobs queued there, and no other
+ * context.
+ */
 static void faults(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -505,7 +536,7 @@ static void faults(void)
 	uint32_t sync[3];
 	struct tsr_cmd cmd;
 
-	/* commands that are not there; those of a context beside it are */
+	/* unmapped commands; a second context of the VM still works */
 	for (uint32_t i = 0; i < ARRAY_SIZE(sync); i++)
 		sync[i] = tsr_syncobj_new(&dev);
 	tsr_cmd_init(&cmd);
@@ -519,7 +550,7 @@ static void faults(void)
 	tsr_vm_fill(&other, AT, bo.size, 0x21212121);
 	check_at(&other, &stage, AT, bo.size, 0x21212121);
 
-	/* what is queued behind one does not run */
+	/* jobs queued behind the faulted one do not run */
 	tsr_vm_renew(&vm);
 	stuck = tsr_stuck_start(&dev, vm.patched);
 	require_ok(__tsr_submit_vm(&dev, vm.context, AT, 64, 0, sync[0]));
@@ -540,7 +571,7 @@ static void faults(void)
 	tsr_close(&dev);
 }
 
-/* binds that wait, and those that others wait for */
+/* Binds with in-fences and out-fences. */
 static void syncs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -567,7 +598,7 @@ static void syncs(void)
 	tsr_gpu_fill(&dev, vm.patched, &bo, 0x31313131);
 	stuck = tsr_stuck_start(&dev, vm.patched);
 	require_ok(__tsr_vm_bind(dev.fd, vm.id, &op, 1, stuck.sync, done));
-	/* those of others that wait for nothing have been made since */
+	/* binds of others, which wait for nothing, have been made meanwhile */
 	for (uint32_t i = 0; i < 4; i++) {
 		require_ok(__tsr_vm_bind(dev.fd, other, &null, 1, 0, later));
 		require_eq(tsr_syncobj_status(&dev, later), 0);
@@ -587,7 +618,10 @@ static void syncs(void)
 	tsr_close(&dev);
 }
 
-/* RES-7: the value of a monitored fence rises behind the commands, whatever becomes of these; a bind leaves it alone */
+/*
+ * RES-7: the value of a monitored fence rises after the commands, even if they
+ * fault. A bind does not change the value.
+ */
 static void monitored_fences(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -621,7 +655,7 @@ static void monitored_fences(void)
 	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
 	args.cmd_size = tsr_cmd_bytes(&cmd);
 	require_ok(__tsr_submit_vm_ioctl(dev.fd, &args));
-	/* in memory, before anybody is told */
+	/* the bytes are in memory before the value changes */
 	while (*fence.value < 5)
 		;
 	tsr_words_check(bo.map, bo.size / 4, 0x41414141);
@@ -631,7 +665,7 @@ static void monitored_fences(void)
 	require_ok(__tsr_vm_bind_ioctl(dev.fd, &bind));
 	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, 6, INT64_MAX));
 	require_eq(*fence.value, 5);
-	/* now it is a bad access */
+	/* the address is unmapped now, so the job faults */
 	sync.point = 7;
 	require_ok(__tsr_submit_vm_ioctl(dev.fd, &args));
 	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, 7, INT64_MAX));
@@ -643,7 +677,10 @@ static void monitored_fences(void)
 	tsr_close(&dev);
 }
 
-/* a VM goes with what is mapped, when nobody uses it any more, and jobs that are queued still run */
+/*
+ * A VM and its mappings are freed after its last use. Jobs that are already
+ * queued still run.
+ */
 static void lifetime(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -680,12 +717,14 @@ static void lifetime(void)
 		if (tap_slow() && i > 40)
 			break;
 	}
-	/* freed by a worker */
+	/* a worker frees the memory */
 	tsr_wait_for(tsr_query_memory(&dev, seg->id).client_used == before);
 	tsr_close(&dev);
 }
 
-/* section 4: what is refused, with nothing changed */
+/*
+ * Requirements, section 4: invalid operations are refused, and change nothing.
+ */
 static void bad_operations(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -808,7 +847,7 @@ static void bad_arguments(void)
 	tsr_close(&dev);
 }
 
-/* random changes of what is mapped, moves and jobs, against a model of what is where */
+/* Random changes of mappings, moves and jobs, compared with a model. */
 static void random_changes(void)
 {
 	enum {
@@ -821,7 +860,7 @@ static void random_changes(void)
 			    tsr_bit(tsr_seg_gart(&dev)) };
 	struct tsr_vm vm = tsr_vm_open(&dev);
 	struct tsr_bo stage = new_stage(&vm, KiB(4) * PAGES), bo[OBJECTS];
-	static int owner[PAGES], page[PAGES]; /* object or -1; page in it */
+	static int owner[PAGES], page[PAGES]; /* object or -1; page of the object */
 	static uint32_t value[OBJECTS][BO_PAGES];
 	uint32_t seed = 1, rounds = tap_slow() ? 60 : 300;
 
@@ -855,7 +894,7 @@ static void random_changes(void)
 		} else if (kind == 5) {
 			tsr_evict_set(sets[ANY(ARRAY_SIZE(sets))]);
 		}
-		/* write one run of pages that are mapped, and read another */
+		/* write one range of mapped pages, and read another one */
 		for (uint32_t pass = 0; pass < 2; pass++) {
 			uint32_t at = ANY(PAGES), end;
 
@@ -886,7 +925,10 @@ static void random_changes(void)
 
 #define FAULTS (TSR_EXPECT(MMU) | TSR_EXPECT(READ_ONLY))
 
-/* The mapping keeps the object, and the call does not wait for that to end. */
+/*
+ * A mapping keeps its object alive, and a synchronous BO_DESTROY does not wait
+ * for it.
+ */
 static void destroy_mapped(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A call that waits for space sees what woke it up. The waiting thread has a real-time priority and shares a CPU with
- * the thread that frees the space, so it runs at the moment of the wake-up, before the other thread goes on
- * (`preempt=full` in .args).
+ * A call that waits for space must see the space that woke it up. The waiting
+ * thread has a real-time priority and shares a CPU with the thread that frees
+ * the space. So it runs at the moment of the wake-up, before the other thread
+ * continues (`preempt=full` in .args).
  */
 #include <sched.h>
 
@@ -37,8 +38,9 @@ static void make_resident(void *arg)
 }
 
 /*
- * An object that is being destroyed makes the call wait. The space comes from another object, which its file has
- * listed until it is closed.
+ * The call waits because of an object that is being destroyed. The space comes
+ * from another object, whose file lists it until the object is closed. The call
+ * must return without waiting for the first one.
  */
 static void space_is_seen(void)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Submissions of more parts than the kernel arms at a time: what holds over a cut holds over the
- * border of two windows, too, and what happens meanwhile (others' pressure, the CPU, a hang, suspend,
- * the device going away) ends as documented. Each job takes the device 10 ms (test-window.args), so
- * that a hundred parts are armed while the first ones run. Built twice, for a device
+ * Submissions with more parts than the kernel arms at a time. All that holds
+ * over a cut also has to hold between two batches. Disturbances meanwhile
+ * (memory pressure, CPU accesses, a hang, suspend, unplug) must end as
+ * documented. Each job takes 10 ms of device time (test-window.args), so that a
+ * hundred parts are armed while the first ones run. Built twice, for a device
  * without and with preemption.
  */
 #include <pthread.h>
@@ -20,8 +21,8 @@
 #include "puzzle.h"
 #include "stall.h"
 
-#define PARTS 150 /* windows are of 32, and 64 may be unfinished */
-#define MANY_PARTS 500 /* 5 s of the device */
+#define PARTS 150 /* a batch has 32 parts, and 64 may be unfinished */
+#define MANY_PARTS 500 /* 5 s of device time */
 
 /* ---- SPLIT-1 --------------------------------------------------------- */
 
@@ -54,7 +55,7 @@ static void parts_tile(void)
 	trace = tsr_trace_stop();
 	require_eq(num, PARTS);
 	check_tiling(&trace, &rot.cmd, PARTS);
-	/* SPLIT-11, over the borders as well */
+	/* SPLIT-11, also between batches */
 	tsr_trace_for_each(&trace, "split_entry", ev)
 		require_eq(tsr_event_u64(ev, "index"), index++);
 	require_eq(index, rot.cmd.num_patches);
@@ -65,9 +66,9 @@ static void parts_tile(void)
 /* ---- slots kept over the cuts ---------------------------------------- */
 
 /*
- * Three objects stay bound from the first part to the last: an input, a log that each part
- * writes to, and the log's small neighbour, bound with an offset. All lie in the segment that
- * the parts fight for.
+ * Three objects stay bound from the first part to the last: an input, a log
+ * that each part writes, and a small object beside the log, bound with an
+ * offset. All are in the segment that the parts need.
  */
 struct kept {
 	struct tsr_bo bos[2], input, log, half;
@@ -102,7 +103,10 @@ static void kept_init(struct tsr_device *dev, struct kept *kept, uint32_t parts)
 	for (uint32_t i = 0; i < parts; i++) {
 		tsr_cmd_bind_buffer(&kept->cmd, 0, &kept->bos[i % 2], true);
 		tsr_cmd_group_end(&kept->cmd);
-		/* through the part's own object, so that its contents count, too */
+		/*
+		 * copied through the part's own object, so that its contents
+		 * are checked, too
+		 */
 		tsr_cmd_copy(&kept->cmd, 0, i, SLOT_INPUT, i, 1);
 		tsr_cmd_copy(&kept->cmd, SLOT_LOG, i, 0, i, 1);
 		tsr_cmd_fill(&kept->cmd, SLOT_HALF, i % 1024, 1, i + 1);
@@ -121,7 +125,10 @@ static void kept_check(struct tsr_device *dev, struct kept *kept, uint32_t ran, 
 	}
 }
 
-/* every pin of an object names one place, and nothing moved it there was a pin for */
+/*
+ * All pins of an object name the same place, and no paging moves it while it is
+ * pinned.
+ */
 static void check_pins(const struct tsr_trace *trace, uint32_t parts)
 {
 	struct {
@@ -144,16 +151,19 @@ static void check_pins(const struct tsr_trace *trace, uint32_t parts)
 		}
 		require_eq(tsr_event_u64(ev, "segment"), kept[i].segment);
 		require_eq(tsr_event_u64(ev, "offset"), kept[i].offset);
-		/* a window that others disturbed is planned, and told, again */
+		/*
+		 * a batch that others disturbed is planned again, with new
+		 * events
+		 */
 		if (!kept[i].count || tsr_event_u64(ev, "part") != kept[i].part)
 			kept[i].count++;
 		kept[i].part = tsr_event_u64(ev, "part");
 	}
 	for (uint32_t i = 0; i < num; i++)
 		found += kept[i].count == parts - 1;
-	/* input, log, half: at every cut */
+	/* input, log and half are pinned at every cut */
 	require_eq(found, 3);
-	/* between its first and its last part no paging touches it */
+	/* no paging of the object between its first and its last part */
 	for (uint32_t i = 0; i < num; i++) {
 		uint64_t part = 0;
 
@@ -192,7 +202,7 @@ static void kept_over_windows(void)
 	tsr_close(&dev);
 }
 
-/* a group that keeps something bound, in a process of its own */
+/* A client whose submission keeps objects bound. */
 static void submit_kept(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -208,8 +218,9 @@ static void submit_kept(struct tsr_client *client)
 }
 
 /*
- * Others that want the very memory, by jobs and by the CPU: one fills the segment with an object
- * of most of its size, one with many small ones. Their bytes are right, too.
+ * Clients that need the same memory, by jobs and by the CPU. One uses an object
+ * as large as the segment, the other one many small ones. Their bytes must be
+ * right, too.
  */
 static void wants_it_all(struct tsr_client *client)
 {
@@ -248,7 +259,10 @@ static void wants_pieces(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* what comes later does not move what is kept: it takes other places, or waits */
+/*
+ * Later submissions do not move the bound objects: they use other places, or
+ * wait.
+ */
 static void kept_under_pressure(void)
 {
 	struct tsr_client a, all, pieces;
@@ -263,7 +277,7 @@ static void kept_under_pressure(void)
 	trace = tsr_trace_stop();
 	check_pins(&trace, MANY_PARTS);
 	tsr_client_join(&a);
-	/* and they get what they want */
+	/* the other clients make progress as well */
 	tsr_wait_for(all.state->rounds > 1 && pieces.state->rounds > 1);
 	all.state->stop = pieces.state->stop = true;
 	tsr_client_join(&all);
@@ -287,7 +301,10 @@ static void submit_big(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* who waits for what others keep is asleep, and does not look for room all the time */
+/*
+ * A submission that waits for objects held by another one sleeps, and does not
+ * poll for space.
+ */
 static void waits_asleep_for_what_is_kept(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -308,7 +325,10 @@ static void waits_asleep_for_what_is_kept(void)
 	tsr_close(&dev);
 }
 
-/* who waits for what others keep can be interrupted, as nothing of it has run */
+/*
+ * A submission that waits for held objects can be interrupted, because none of
+ * its parts has run.
+ */
 static void waiting_for_what_is_kept(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -342,7 +362,7 @@ static void waiting_for_what_is_kept(void)
 	tsr_close(&dev);
 }
 
-#define TURN_PARTS 1024 /* then a group lets go of what it keeps */
+#define TURN_PARTS 1024 /* after that many parts a group gives up its hold */
 #define TURNS_PARTS 1600
 
 static void submit_kept_for_long(struct tsr_client *client)
@@ -355,7 +375,10 @@ static void submit_kept_for_long(struct tsr_client *client)
 	pause();
 }
 
-/* who waits for what others keep gets on when their turn is over, not when they are */
+/*
+ * A submission that waits for held objects continues when the turn of the
+ * holder ends, not only when the holder has finished.
+ */
 static void turns_of_holds_end(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -379,7 +402,7 @@ static void turns_of_holds_end(void)
 	tsr_submit(&dev, ctx, &cmd, 0, done);
 	require_ok(tsr_syncobj_status(&dev, done));
 	trace = tsr_trace_stop();
-	/* A's first part was before that */
+	/* the first part of A was armed before the trace began */
 	tsr_trace_for_each(&trace, "split_part", ev) {
 		ours = ours || !tsr_event_u64(ev, "part");
 		parts += !ours;
@@ -391,7 +414,7 @@ static void turns_of_holds_end(void)
 	tsr_close(&dev);
 }
 
-/* groups that hold something each, at once */
+/* Several groups that hold objects at the same time. */
 static void one_that_holds(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -414,13 +437,14 @@ static void holds_beside_holds(void)
 		tsr_client_join(&clients[i]);
 }
 
-/* ---- SPLIT-34: -ENOSPC in a later window ----------------------------- */
+/* ---- SPLIT-34: -ENOSPC in a later batch ------------------------------ */
 
-#define BEFORE 100 /* parts before the trouble */
+#define BEFORE 100 /* parts before the failure */
 
 /*
- * A hundred parts that rotate; then what no placement can serve though each step fits. The
- * parts in the trace have run, and no other; nothing is held afterwards.
+ * A hundred parts take turns in a slot. Then the puzzle follows, which no
+ * placement can serve although each step fits. Exactly the parts in the trace
+ * must have run, and no object may stay held.
  */
 static void late_fragmentation(void)
 {
@@ -455,7 +479,7 @@ static void late_fragmentation(void)
 	tsr_close(&dev);
 }
 
-/* ---- the CPU --------------------------------------------------------- */
+/* ---- CPU accesses ---------------------------------------------------- */
 
 struct reader {
 	const struct kept *kept;
@@ -474,7 +498,7 @@ static void *read_input(void *arg)
 	return NULL;
 }
 
-/* what the CPU reads of an object that a running group holds, and of one it pages */
+/* The CPU reads an object that a running group holds, and one that it pages. */
 static void cpu_meanwhile(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -488,7 +512,10 @@ static void cpu_meanwhile(void)
 	pthread_t thread;
 
 	kept_init(&dev, &kept, PARTS);
-	/* read only by the group, at every eighth part: comes and goes */
+	/*
+	 * only read by the group, in every other of the last parts, so that it
+	 * is paged in and out
+	 */
 	moving = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS);
 	tsr_pattern_write((tsr_bo_map(&dev, &moving), &moving), 3);
 	for (uint32_t i = 0; i < 20; i++) {
@@ -500,7 +527,7 @@ static void cpu_meanwhile(void)
 	tsr_submit(&dev, ctx, &kept.cmd, 0, done);
 	words = moving.map;
 	while (__tsr_syncobj_wait(dev.fd, done, 0, 0) == -ETIME) {
-		/* every page in turn */
+		/* one word of each page */
 		for (uint32_t i = seen % 1024; i < moving.size / 4; i += 1024)
 			require_eq(words[i], tsr_pattern(3, i));
 		seen += 7;
@@ -515,12 +542,15 @@ static void cpu_meanwhile(void)
 	tsr_close(&dev);
 }
 
-/* ---- a hang between two windows -------------------------------------- */
+/* ---- a hang between two batches -------------------------------------- */
 
-#define LONG_FILLS 150000 /* of half a megabyte each: many times the timeout on any machine */
+#define LONG_FILLS 150000 /* half a megabyte each: many times the timeout on any machine */
 #define HANG_PART 100
 
-/* one part in the middle hangs; the parts before stand, those after do not run */
+/*
+ * One part in the middle hangs. The parts before it have run, those after it do
+ * not.
+ */
 static void hang_in_the_middle(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -553,7 +583,9 @@ static void hang_in_the_middle(void)
 
 /* ---- suspend, unplug ------------------------------------------------- */
 
-/* a job for the same engine: without preemption its SUBMIT is at the gate */
+/*
+ * A job for the same engine. Without preemption its SUBMIT waits at the gate.
+ */
 static void submit_small(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -566,7 +598,7 @@ static void submit_small(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* one after the other, until told to stop */
+/* Submits again and again until stopped. */
 static void submit_kept_again(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -582,7 +614,9 @@ static void submit_kept_again(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* SEG-31: again and again while it is being armed and run */
+/*
+ * SEG-31: suspends several times while the submission is being armed and run.
+ */
 static void suspend_between_windows(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -608,7 +642,10 @@ static void suspend_between_windows(void)
 	tsr_close(&dev);
 }
 
-/* SEG-31: what is queued uses the objects first, and more of them than a ring takes evictions */
+/*
+ * SEG-31: queued jobs use the objects before they can be evicted, and there are
+ * more evictions than a ring holds.
+ */
 static void suspend_behind_a_queue(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -629,7 +666,10 @@ static void suspend_behind_a_queue(void)
 		tsr_cmd_fini(&cmd);
 	}
 	tsr_suspend_devices();
-	/* all evictions were over before the power went, and so all that they waited for */
+	/*
+	 * all evictions, and the jobs before them, ended before the device lost
+	 * power
+	 */
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 		require_ok(__tsr_bo_wait(dev.fd, bos[i].handle, DRM_TESSERA_BO_WAIT_WRITE, 0));
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
@@ -640,7 +680,10 @@ static void suspend_behind_a_queue(void)
 	tsr_close(&dev);
 }
 
-/* the kernel takes back what it can: spare copies of what is in memory, pages of what is not */
+/*
+ * Memory pressure: the kernel frees retained copies of resident objects, and
+ * swaps out pages of others.
+ */
 static void memory_is_wanted(void)
 {
 	uint32_t rounds = 0;
@@ -660,14 +703,14 @@ static void memory_is_wanted(void)
 	require(rounds);
 }
 
-/* ---- an element that comes long before its packet -------------------- */
+/* ---- a patch entry long before its packet ---------------------------- */
 
 #define PACKET_PART 400
 
 /*
- * The object is needed from the first part on, in the hidden segment; but the packet that binds it is in
- * a part that is armed seconds later, when it has moved to the aperture. From there on every part
- * writes to it.
+ * The object is needed from the first part on, and is in the hidden segment
+ * then. The packet that binds it is in a part that is armed seconds later,
+ * after the object has moved to the aperture. All later parts write to it.
  */
 static void packet_far_behind(struct tsr_client *client)
 {
@@ -695,7 +738,7 @@ static void packet_far_behind(struct tsr_client *client)
 	for (uint32_t i = 0; i < 2; i++)
 		bos[i] = tsr_bo_new(&dev, seg->size * 5 / 8 & ~UINT64_C(4095), tsr_bit(seg), 0);
 	tsr_cmd_init(&cmd);
-	/* the element comes first; its packet is moved to where it belongs below */
+	/* the entry is first in the list; its packet is added later */
 	tsr_cmd_bind_buffer(&cmd, 1, &late, true);
 	cmd.num_dw = 0;
 	for (uint32_t i = 0; i < MANY_PARTS; i++) {
@@ -737,7 +780,7 @@ static void packet_behind_its_element(void)
 	tsr_close(&dev);
 }
 
-/* ---- objects that move while the kernel looks where they are --------- */
+/* ---- objects that move while the kernel plans ------------------------ */
 
 #define MOVING 64
 #define MOVING_ROUNDS 10
@@ -760,8 +803,9 @@ static void *evict_when_asked(void *arg)
 }
 
 /*
- * What is evicted goes from one segment that is looked at to another that is, too. A plan made of
- * both is made again; it is no fault of the submission.
+ * Evictions move objects between two segments that both belong to the plan. A
+ * plan that has seen both states has to be made again, and the submission must
+ * not fail.
  */
 static void moved_while_planning(void)
 {
@@ -797,7 +841,7 @@ static void moved_while_planning(void)
 	for (uint32_t i = 0; i < MOVING_ROUNDS; i++) {
 		struct drm_tessera_submit args;
 
-		/* from the aperture back to the memory segment */
+		/* from the aperture back to VRAM */
 		tsr_evict_set(1u << gart);
 		tsr_submit_done(&dev, plain, &cmd);
 		require_eq(tsr_bo_info(&dev, &bos[MOVING - 1]).segment, hidden);
@@ -812,13 +856,13 @@ static void moved_while_planning(void)
 	tsr_close(&dev);
 }
 
-/* ---- before it comes to parts ---------------------------------------- */
+/* ---- before a submission is split ------------------------------------ */
 
-#define MANY_OBJECTS 1024 /* of a page each, they fill the hidden segment */
-#define MORE_OBJECTS 300 /* of two */
-#define MOST_SEARCHES 256 /* for room; then one plan is better than more of them */
+#define MANY_OBJECTS 1024 /* of one page each; they fill the hidden segment */
+#define MORE_OBJECTS 300 /* of two pages each */
+#define MOST_SEARCHES 256 /* searches for space, after which a single plan is used */
 
-/* how often an ordinary submission looks for room is bounded */
+/* The number of searches for space by an ordinary submission is bounded. */
 static void searches_for_room(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -861,7 +905,10 @@ static void searches_for_room(void)
 #define INTERRUPTED 1024
 #define ROUNDS 50
 
-/* and a signal ends that between two objects; the next call does the rest */
+/*
+ * A signal interrupts the search between two objects, and the next call
+ * completes it.
+ */
 static void making_room_can_end(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -895,7 +942,7 @@ static void making_room_can_end(void)
 	tsr_close(&dev);
 }
 
-/* ---- the device goes ------------------------------------------------- */
+/* ---- unplug ---------------------------------------------------------- */
 
 static void submit_until_gone(struct tsr_client *client)
 {
@@ -910,13 +957,19 @@ static void submit_until_gone(struct tsr_client *client)
 
 	kept_init(&dev, &kept, MANY_PARTS);
 	rc = tsr_client_submit(client, &dev, ctx, &kept.cmd, 0, done);
-	/* the ioctl if it was at it, the fence if it had armed all */
+	/*
+	 * the ioctl fails if it was still running, the fence if all parts were
+	 * armed
+	 */
 	if (!rc)
 		rc = tsr_ioctl(dev.fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &export);
 	if (!rc)
 		rc = tsr_sync_file_status(export.fd);
 	tap_note("the group ends with %s", strerror(-rc));
-	/* where the machine stood still for seconds, all of it has run before the device went */
+	/*
+	 * on a machine that stalled for seconds, all parts may have run before
+	 * the unplug
+	 */
 	require(rc == -ENODEV || rc == -ECANCELED || (!rc && !client->state->stop));
 	tsr_close(&dev);
 }

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
-/* The same, large granules of memory segments: see test-workload-64k.args. */
+/* The same with a granularity of 64 KiB: see test-workload-64k.args. */
 #include "test-workload.c"

@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The same, cached pages need maintenance: see test-workload-cached.args. */
+/*
+ * The same on a device that needs cache maintenance: see
+ * test-workload-cached.args.
+ */
 #include "test-workload.c"

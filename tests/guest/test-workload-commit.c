@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The same, commit limits below sizes, little memory: see test-workload-commit.args. */
+/*
+ * The same with commit limits below the segment sizes, and little memory: see
+ * test-workload-commit.args.
+ */
 #include "test-workload.c"

@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* SEG-34: the same, as many segments as a device can have: see test-workload-most.args. */
+/*
+ * SEG-34: the same with the largest number of segments: see
+ * test-workload-most.args.
+ */
 #include "test-workload.c"

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
-/* SEG-34: the same, a device with one segment: see test-workload-one.args. */
+/* SEG-34: the same with one segment: see test-workload-one.args. */
 #include "test-workload.c"

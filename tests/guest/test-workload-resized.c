@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
-/* The same, the CPU sees all video memory: see test-workload-resized.args. */
+/* The same with all VRAM visible to the CPU: see test-workload-resized.args. */
 #include "test-workload.c"

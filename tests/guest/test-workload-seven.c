@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* SEG-34: the same, seven segments, some of a kind, in another order than usual: see test-workload-seven.args. */
+/*
+ * SEG-34: the same with seven segments in an unusual order, several of a kind:
+ * see test-workload-seven.args.
+ */
 #include "test-workload.c"

@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The same, who uses cached pages maintains the caches: see test-workload-vm-cached.args. */
+/*
+ * The same on a device that needs cache maintenance by the client: see
+ * test-workload-vm-cached.args.
+ */
 #include "test-workload-vm.c"

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
-/* The same, the device preempts: see test-workload-vm-preempt.args. */
+/* The same on a device that can preempt: see test-workload-vm-preempt.args. */
 #include "test-workload-vm.c"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The random workload at virtual addresses (tests/lib/workload/workload_vm.h): mappings of any kind, residency lists, offers,
- * locks, destroys, objects of two files, everything moved out now and then; alone, and beside
- * others, of both models. Every byte must be what the model says. TESSERA_SEED repeats
- * a run. Built several times, for devices that differ.
+ * The random workload at virtual addresses (tests/lib/workload/workload_vm.h):
+ * mappings of any kind, residency lists, offers, locks, destruction, objects
+ * shared by two files, and evictions of everything. It runs alone, and beside
+ * clients of both models. Every byte must be as the model says. TESSERA_SEED
+ * repeats a run. Built several times, for different devices.
  */
 #include "stall.h"
 #include "workload/workload_vm.h"
@@ -36,7 +37,7 @@ static struct wv_plan heavy(struct tsr_device *dev, uint64_t seed)
 	};
 }
 
-/* below its share of everything */
+/* A client below its share of every segment. */
 static struct wv_plan light(struct tsr_device *dev, uint64_t seed)
 {
 	uint64_t size = tsr_seg_visible(dev)->size;
@@ -55,7 +56,7 @@ static void run_one(struct wv_plan *plan)
 	require(plan->progress->binds && plan->progress->checks);
 }
 
-/* one that is as good as any, and those that have failed once */
+/* an arbitrary seed, and any seeds that have failed before */
 static const uint64_t seeds[] = { 0x50 };
 
 static void one_process(void)
@@ -67,7 +68,7 @@ static void one_process(void)
 
 		run_one(&plan);
 		if (plan.config.seed != seeds[i])
-			break; /* asked for by TESSERA_SEED */
+			break; /* the seed is from TESSERA_SEED */
 	}
 	tsr_close(&dev);
 }
@@ -83,7 +84,10 @@ static void with_faults(void)
 	tsr_close(&dev);
 }
 
-/* two that want more than there is, one that wants little, and an object that all of them read */
+/*
+ * Two clients that want more than memory, one that wants little, and a shared
+ * object.
+ */
 static void several_processes(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -92,7 +96,7 @@ static void several_processes(void)
 	pid_t pids[3];
 	int shared;
 
-	/* the heavy ones may wait for each other's room, and give nothing up until they have it */
+	/* the large clients may wait for each other's space for a long time */
 	if (tap_slow() && !tap_long())
 		tap_skip("three at once, only in a long run");
 	shared = wl_shared_new(&dev);
@@ -112,7 +116,7 @@ static void several_processes(void)
 	tsr_close(&dev);
 }
 
-/* a client of each model, and an object that both read */
+/* A client of each model, and an object that both read. */
 static void both_models(void)
 {
 	struct tsr_device dev = tsr_open();

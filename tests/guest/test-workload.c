@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The random workload (tests/lib/workload) with all it can draw: every kind of object and view, slots
- * kept over cuts, late fences, a CPU that looks and writes, objects dropped in flight; alone, and
- * beside others above and below their share of memory. Whatever the kernel does, every byte must
- * be what the model says. TESSERA_SEED repeats a run. Built several times, for devices that differ.
+ * The random workload (tests/lib/workload) with all its features: every kind of
+ * object and view, slots kept over cuts, delayed fences, CPU accesses, and
+ * objects closed in flight. It runs alone, and beside clients above and below
+ * their share of memory. Every byte must be as the model says. TESSERA_SEED
+ * repeats a run. Built several times, for different devices.
  */
 #include "stall.h"
 #include "workload/workload.h"
@@ -16,7 +17,10 @@ static void tell(const struct wl_progress *sum)
 		 (unsigned long long)sum->checks);
 }
 
-/* It takes more objects, and longer jobs, to fill more memory segments than usual. */
+/*
+ * Factor for devices with many VRAM segments, which need more objects and
+ * longer jobs.
+ */
 static uint64_t times(struct tsr_device *dev)
 {
 	uint64_t memory = 0;
@@ -44,7 +48,7 @@ static struct wl_plan heavy(struct tsr_device *dev, uint64_t seed)
 	};
 }
 
-/* below its share of everything */
+/* A client below its share of every segment. */
 static struct wl_plan light(struct tsr_device *dev, uint64_t seed)
 {
 	uint64_t size = tsr_seg_visible(dev)->size;
@@ -55,7 +59,7 @@ static struct wl_plan light(struct tsr_device *dev, uint64_t seed)
 	return plan;
 }
 
-/* one that is as good as any, and those that have failed once */
+/* an arbitrary seed, and any seeds that have failed before */
 static const uint64_t seeds[] = { 0x10 };
 
 static void one_process(void)
@@ -70,7 +74,7 @@ static void one_process(void)
 		require_eq(plan.progress->jobs, plan.jobs);
 		require(plan.progress->parts > plan.jobs);
 		if (plan.config.seed != seeds[i])
-			break; /* asked for by TESSERA_SEED */
+			break; /* the seed is from TESSERA_SEED */
 	}
 	tsr_close(&dev);
 }
@@ -82,7 +86,7 @@ static void forced_cuts(void)
 
 	plan.forced = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL | DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM;
 	plan.jobs = wl_few(30);
-	/* so much that what stays bound is sometimes in the way */
+	/* so large that objects that stay bound are sometimes in the way */
 	plan.config.live_64ths = 60;
 	tap_join(tap_fork(wl_client, &plan));
 	tell(plan.progress);
@@ -90,7 +94,10 @@ static void forced_cuts(void)
 	tsr_close(&dev);
 }
 
-/* two that want more than there is, two that want little, and an object that all of them read */
+/*
+ * Two clients that want more than memory, two that want little, and a shared
+ * object.
+ */
 static void several_processes(void)
 {
 	struct tsr_device dev = tsr_open();

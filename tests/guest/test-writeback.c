@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writeback: frames in memory are those on the screen, by the arithmetic of hardware.rst.
+ * Writeback: the frames in memory must equal those on the screen, according to
+ * the arithmetic of hardware.rst.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -24,7 +25,10 @@ struct bench {
 	uint32_t writeback; /* the connector of head 0 */
 };
 
-/* the connectors that take frames come only to who asks, in the order of CRTCs */
+/*
+ * Writeback connectors are only reported to clients that ask for them, in the
+ * order of CRTCs.
+ */
 static uint32_t find_writeback(struct tsr_kms *kms, uint32_t head)
 {
 	struct drm_set_client_cap cap = { DRM_CLIENT_CAP_WRITEBACK_CONNECTORS, 1 };
@@ -38,7 +42,7 @@ static uint32_t find_writeback(struct tsr_kms *kms, uint32_t head)
 		struct drm_mode_get_connector c = { .connector_id = ids[i] };
 		struct drm_mode_modeinfo none;
 
-		/* with room for one mode, it does not probe */
+		/* a non-zero mode count prevents probing */
 		c.modes_ptr = (uintptr_t)&none;
 		c.count_modes = 1;
 		require_ok(tsr_ioctl(kms->dev.fd, DRM_IOCTL_MODE_GETCONNECTOR, &c));
@@ -65,7 +69,7 @@ static void light(struct bench *b)
 	tsr_light(&b->kms, &b->kms.heads[0], &b->mode, &b->primary);
 }
 
-/* the writeback connector keeps the CRTC until it is taken from it, like any other */
+/* The writeback connector keeps its CRTC until it is detached. */
 static void dark(struct bench *b)
 {
 	struct tsr_atomic req = {};
@@ -81,7 +85,7 @@ static void bench_end(struct bench *b)
 	tsr_kms_close(&b->kms);
 }
 
-/* with @req, take a frame; @fence receives what tells the end */
+/* Adds a capture to @req. @fence receives the out-fence. */
 static void add_capture(struct bench *b, struct tsr_atomic *req, const struct tsr_fb *fb,
 			int32_t *fence)
 {
@@ -100,7 +104,7 @@ static void await(int32_t fence)
 	close(fence);
 }
 
-/* the CRC of what was taken is that of what should be shown */
+/* The captured picture has the CRC of the expected one. */
 static void same(struct bench *b, const struct tsr_fb *taken, const struct tsr_show *shows,
 		 uint32_t num)
 {
@@ -112,7 +116,7 @@ static void same(struct bench *b, const struct tsr_fb *taken, const struct tsr_s
 		"those of before, as a copy from before has");
 }
 
-/* a frame with all its planes; then the next one, into the same memory */
+/* A frame with all planes, and then the next ones, into the same memory. */
 static void frames(void)
 {
 	struct bench b = bench_begin();
@@ -137,7 +141,10 @@ static void frames(void)
 	bench_end(&b);
 }
 
-/* in the commit that switches the CRTC on, and not in the one that switches it off */
+/*
+ * A capture works in the commit that enables the CRTC, and fails in the one
+ * that disables it.
+ */
 static void with_the_mode(void)
 {
 	struct bench b = bench_begin();
@@ -172,8 +179,9 @@ static bool leaves(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t set
 }
 
 /*
- * A target that is somewhere else comes first, and goes again: soon behind its fence, for it is
- * let go of by a worker. A job that reads it is waited for.
+ * A target outside of VRAM is paged in first, and can be evicted again soon
+ * after its fence: a worker unpins it. The capture waits for a job that reads
+ * the target.
  */
 static void targets_move(void)
 {
@@ -192,12 +200,15 @@ static void targets_move(void)
 
 		tsr_fb_paint(&b.target, 20 + i);
 		tsr_evict_set(tsr_bit(seg));
-		/* what was there goes on to be so for a job that was queued before */
+		/* a job that was queued earlier still reads the old bytes */
 		tsr_gpu_copy(dev, ctx, &copy, &b.target.bo);
 		add_capture(&b, &req, &b.target, &fence);
 		require_ok(__tsr_commit(b.kms.dev.fd, &req, DRM_MODE_ATOMIC_ALLOW_MODESET));
 		await(fence);
-		/* that the CPU looks is not what has it written back */
+		/*
+		 * the eviction copies the frame whether or not the CPU has read
+		 * it
+		 */
 		if (i % 2)
 			same(&b, &b.target, &s, 1);
 		tsr_wait_for(leaves(dev, &b.target.bo, tsr_bit(seg)));
@@ -206,7 +217,7 @@ static void targets_move(void)
 	bench_end(&b);
 }
 
-/* a bench that is lit, another driver's fence, and a target that others see */
+/* An active display, a foreign fence, and an exported target. */
 struct beside {
 	struct bench b;
 	struct tsr_show s;
@@ -224,7 +235,7 @@ static void beside_begin(struct beside *w)
 	light(&w->b);
 }
 
-/* the frame comes when the other driver lets it */
+/* The frame is written after the foreign fence has signalled. */
 static void beside_end(struct beside *w, int32_t fence)
 {
 	tsr_foreign_signal(w->foreign, 0);
@@ -236,7 +247,10 @@ static void beside_end(struct beside *w, int32_t fence)
 	bench_end(&w->b);
 }
 
-/* a client makes users of the target wait for the very commit: that does not wait for itself */
+/*
+ * The out-fence is attached to the target of its own commit, which must not
+ * wait for it.
+ */
 static void behind_itself(void)
 {
 	struct tsr_atomic req = {};
@@ -257,8 +271,9 @@ static void behind_itself(void)
 }
 
 /*
- * A frame is written behind a foreign fence at its target. The target is in memory before it has the
- * fence, as the commit would else wait until it may come there.
+ * A frame is written after a foreign fence of its target has signalled. The
+ * target is made resident before it gets the fence, because the commit would
+ * otherwise wait to page it in.
  */
 static void behind_others(void)
 {
@@ -284,7 +299,7 @@ static void behind_others(void)
 	beside_end(&w, fence);
 }
 
-/* what cannot be written to is refused, and nothing else of the commit happens */
+/* Unusable targets are refused, and nothing else of the commit takes effect. */
 static void bad_targets(void)
 {
 	struct bench b = bench_begin();
@@ -305,7 +320,7 @@ static void bad_targets(void)
 		require_err(__tsr_commit(b.kms.dev.fd, &req, DRM_MODE_ATOMIC_ALLOW_MODESET),
 			    -EINVAL);
 	}
-	/* another head's, and none */
+	/* CRTC of another head, and no CRTC */
 	req.num = 0;
 	tsr_add(&b.kms, &req, b.writeback, "CRTC_ID", b.kms.heads[1].crtc);
 	tsr_add(&b.kms, &req, b.writeback, "WRITEBACK_FB_ID", b.target.id);
@@ -317,7 +332,10 @@ static void bad_targets(void)
 	bench_end(&b);
 }
 
-/* one whose clear does not end: where it was to be there are bytes of others, which stay as they are */
+/*
+ * The clear of a target hangs, so its place still holds bytes of other clients,
+ * and the frame must not be written there. The fence fails.
+ */
 static void lost_targets(void)
 {
 	struct bench b = bench_begin();
@@ -337,7 +355,7 @@ static void lost_targets(void)
 	close(fence);
 	tsr_job_timeout_restore();
 	require(tsr_engine_hangs());
-	/* and the next one is written */
+	/* the next capture works */
 	add_capture(&b, &next, &b.target, &fence);
 	require_ok(__tsr_commit(b.kms.dev.fd, &next, DRM_MODE_ATOMIC_ALLOW_MODESET));
 	status = tsr_sync_file_status(fence);
