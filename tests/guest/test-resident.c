@@ -88,10 +88,7 @@ static void check_key(struct stage *s, struct tsr_bo *bo, uint32_t key)
 
 /* ---- Counts ---------------------------------------------------------- */
 
-/*
- * RES-1: two MAKE_RESIDENT need two EVICT. Neither the client's own jobs nor
- * those of others may evict a listed object.
- */
+/* RES-1: listing is counted, and no job evicts a listed object. */
 static void counts(void)
 {
 	struct stage s = stage_open();
@@ -127,10 +124,7 @@ static void counts(void)
 	stage_close(&s);
 }
 
-/*
- * An object on the list of one file stays when another file of the process
- * needs space. The unlisted object of the first file is evicted.
- */
+/* An unlisted object gives way before one that another file has listed. */
 static void listed_goes_last(void)
 {
 	struct stage s = stage_open(), other = stage_open();
@@ -147,10 +141,7 @@ static void listed_goes_last(void)
 	stage_close(&s);
 }
 
-/*
- * An object that leaves the residency list counts as used at that moment,
- * however long ago a job named it. So the oldest other object is evicted first.
- */
+/* An object counts as used when it leaves the list, so older ones go first. */
 static void unlisted_is_young(void)
 {
 	struct stage s = stage_open();
@@ -167,10 +158,7 @@ static void unlisted_is_young(void)
 	stage_close(&s);
 }
 
-/*
- * RES-1: each file has its own list. Closing a handle or the file ends its
- * entries.
- */
+/* RES-1: each file has its own list; closing a handle or file ends entries. */
 static void counts_end(void)
 {
 	struct stage s = stage_open();
@@ -203,11 +191,7 @@ static void counts_end(void)
 
 /* ---- All or nothing -------------------------------------------------- */
 
-/*
- * RES-3: a call that fails counts nothing and reports the missing bytes.
- * Trimming that many bytes is enough for the second call, wherever the trimmed
- * objects lie.
- */
+/* RES-3: a failed call counts nothing; trimming the reported bytes suffices. */
 static void all_or_nothing(void)
 {
 	struct stage s = stage_open();
@@ -229,10 +213,7 @@ static void all_or_nothing(void)
 		require_eq(tsr_listed(KiB(1280)), 0);
 		require_eq(tsr_listed(KiB(768)), 8);
 	}
-	/*
-	 * 768 KiB between two listed objects: no gap of 1280 KiB without moving
-	 * one
-	 */
+	/* 768 KiB between listed objects: 1280 KiB need a move */
 	tsr_evict(&s.dev, &small[3], 1);
 	require_ok(__tsr_make_resident(s.dev.fd, handles, 2, 0, &out));
 	for (uint32_t i = 0; i < 2; i++)
@@ -246,9 +227,8 @@ static void all_or_nothing(void)
 }
 
 /*
- * The last variant of the worked example (requirements, section 3): 32, 24 and
- * 16 of 64 units, scaled to eighths of the segment. Residency has no splitting,
- * so it fails.
+ * The last variant of the worked example (requirements, section 3), scaled to
+ * eighths of the segment. It fails, because residency has no splitting.
  */
 static void no_split(void)
 {
@@ -265,10 +245,7 @@ static void no_split(void)
 	stage_close(&s);
 }
 
-/*
- * RES-3 with random sizes: after trimming the reported bytes, from any objects,
- * the second call must succeed.
- */
+/* RES-3, random sizes: trimming the reported bytes anywhere is enough. */
 static void trim_is_enough(void)
 {
 	struct stage s = stage_open();
@@ -329,10 +306,7 @@ static void make_one_call(void *arg)
 	making->rc = __tsr_make_one(&making->s.dev, &making->bo);
 }
 
-/*
- * RES-3: an object that is being destroyed frees its space by itself. The call
- * waits for that and does not ask for trimming.
- */
+/* RES-3: the call waits for space of a dying object, and asks for no trim. */
 static void room_of_the_dying(void)
 {
 	struct making making = { .s = stage_open() };
@@ -355,10 +329,7 @@ static void room_of_the_dying(void)
 	stage_close(s);
 }
 
-/*
- * RES-3: the call reports which handle it failed for, and the earlier ones are
- * unchanged.
- */
+/* RES-3: the call reports the failed handle and changes no earlier one. */
 static void which_failed(void)
 {
 	struct stage s = stage_open();
@@ -385,10 +356,7 @@ static void which_failed(void)
 
 /* ---- Paging ---------------------------------------------------------- */
 
-/*
- * RES-4: the call returns while the eviction still waits for a job, and reports
- * that it is pending. Its fence signals after the paging.
- */
+/* RES-4: the call returns before the eviction; its fence signals afterwards. */
 static void paging_fence(void)
 {
 	struct stage s = stage_open();
@@ -412,10 +380,7 @@ static void paging_fence(void)
 	stage_close(&s);
 }
 
-/*
- * RES-2: listed objects that were evicted for another reason come back with
- * their bytes.
- */
+/* RES-2: listed objects that were evicted come back with their bytes. */
 static void brought_back(void)
 {
 	struct stage s = stage_open();
@@ -449,10 +414,7 @@ static void brought_back(void)
 	stage_close(&s);
 }
 
-/*
- * LOCK-22: an object that was locked while it was in no segment, and that
- * supports no aperture, cannot become resident before it is unlocked.
- */
+/* LOCK-22: an object locked outside of its segments cannot become resident. */
 static void locked_out(void)
 {
 	struct stage s = stage_open();
@@ -494,10 +456,7 @@ static void locked_out(void)
 	stage_close(&s);
 }
 
-/*
- * LOCK-22: a client that locks a shared object keeps only itself from making it
- * resident. The exporter can make it resident and run jobs on it.
- */
+/* LOCK-22: a lock only keeps its own client from making an object resident. */
 static void locked_by_another(void)
 {
 	struct tsr_device other = tsr_open();
@@ -565,10 +524,7 @@ static void wait_for_turns(uint32_t more)
 		usleep(1000);
 }
 
-/*
- * SEG-8, RES-2: a client with a residency list keeps its fair share beside a
- * client whose jobs name more than the segment holds.
- */
+/* SEG-8, RES-2: a listing client keeps its share beside one that needs more. */
 static void share_is_kept(void)
 {
 	struct stage s = stage_open();
@@ -601,10 +557,7 @@ static uint64_t bytes_in(struct stage *s, const struct tsr_bo *bos, uint32_t cou
 	return bytes;
 }
 
-/*
- * SEG-8, RES-2, RES-3: a client with the whole segment listed loses to others
- * what is above its share, and has to trim as much. The rest comes back.
- */
+/* SEG-8, RES-2, RES-3: memory above the share is lost and has to be trimmed. */
 static void share_shrinks(void)
 {
 	struct stage s = stage_open();
@@ -640,10 +593,7 @@ static void share_shrinks(void)
 	}
 	require(left >= 8); /* half of the segment */
 	for (int round = 0; round < 20; round++) {
-		/*
-		 * objects above the share are evicted again when others need
-		 * them
-		 */
+		/* objects above the share may be evicted again */
 		require(bytes_in(&s, bos, left) >= MiB(4));
 		wait_for_turns(2);
 		rc = __tsr_bring_back(&s.dev, &out);
@@ -665,10 +615,7 @@ static void share_shrinks(void)
 	stage_close(&s);
 }
 
-/*
- * Brings listed objects back. If that fails, removes as many from the list as
- * the call asks for, and returns false.
- */
+/* Brings the list back. If told to trim, trims that much and returns false. */
 static bool keep_up(struct stage *s, const struct tsr_bo *bos, uint32_t *left)
 {
 	struct drm_tessera_make_resident out;
@@ -687,10 +634,7 @@ static bool keep_up(struct stage *s, const struct tsr_bo *bos, uint32_t *left)
 
 static int lent; /* dma-buf of an object that is charged to another process */
 
-/*
- * An object on the caller's own list stays, also if another process is charged
- * for it and is above its share.
- */
+/* An object on the caller's list stays, whichever process is charged. */
 static void list_of_a_borrower(void *arg)
 {
 	struct stage s = stage_open();
@@ -742,10 +686,7 @@ static void listing_client(void *arg)
 	stage_close(&s);
 }
 
-/*
- * RES-2: two clients that list more than the segment holds must not evict each
- * other in turn for ever. Both settle, and both make progress.
- */
+/* RES-2: two clients that list too much settle, and both make progress. */
 static void two_lists(void)
 {
 	struct stage s = stage_open();
@@ -771,10 +712,7 @@ static void two_lists(void)
 	stage_close(&s);
 }
 
-/*
- * RES-2: memory of an unused list is lent, and comes back when the list is used
- * again.
- */
+/* RES-2: memory of an unused list is lent, and comes back on the next use. */
 static void idle_list(void)
 {
 	struct stage s = stage_open();
@@ -823,10 +761,7 @@ static void *make_thread(void *arg)
 	return NULL;
 }
 
-/*
- * RES-3: space is not made by moving another client's object behind a job of
- * the caller that may take arbitrarily long. The bystander's jobs must go on.
- */
+/* RES-3: no bystander is moved behind a job of the caller that may last. */
 static void bystander_goes_on(void)
 {
 	struct making making = { .s = stage_open() };
@@ -860,8 +795,6 @@ static void bystander_goes_on(void)
 	tsr_held_close(&held);
 	stage_close(s);
 }
-
-/* ---- A list that is long --------------------------------------------- */
 
 #define LONG_LIST 640 /* two rounds of MAKE_RESIDENT in the driver */
 #define ROUND_BYTES (512 * KiB(10)) /* work that one round is charged */
@@ -906,8 +839,6 @@ static void long_list_keeps_the_limit(void)
 	tsr_cmd_fini(&cmd);
 	stage_close(s);
 }
-
-/* ---- Bad input ------------------------------------------------------- */
 
 static void bad_input(void)
 {
@@ -1013,9 +944,7 @@ static void *race_lists(void *arg)
 	return NULL;
 }
 
-/*
- * RES-1: closing a handle that is being listed must not leave an entry behind.
- */
+/* RES-1: closing a handle while it is being listed leaves no entry behind. */
 static void closed_meanwhile(void)
 {
 	struct race race = { .s = stage_open() };

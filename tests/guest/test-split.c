@@ -112,10 +112,7 @@ static void prepare(struct example *x, unsigned int variant, uint32_t ctx_flags)
 	build(x, variant);
 }
 
-/*
- * C holds the result of the first @steps of the four copies and fills, 64 words
- * each.
- */
+/* C holds the first @steps results of four copies and fills of 64 words. */
 static void check_c(struct example *x, int steps)
 {
 	const uint32_t *words = x->c.map;
@@ -190,10 +187,7 @@ static const struct tsr_event *part_event(const struct tsr_trace *trace, uint32_
 	return NULL;
 }
 
-/*
- * True if there is such an event for @bo between the events of parts @n - 1 and
- * @n.
- */
+/* True if there is such an event for @bo between parts @n - 1 and @n. */
 static bool between(const struct tsr_trace *trace, uint32_t n, const char *name, uint32_t bo)
 {
 	const struct tsr_event *from = part_event(trace, n - 1);
@@ -320,10 +314,7 @@ static void page_ins_in_list_order(void)
 	require_eq(n, 4);
 }
 
-/*
- * Also without a split, page-ins follow the order of use, not the allocation
- * list.
- */
+/* Without a split, too, page-ins follow the order of use, not of the list. */
 static void page_ins_in_order_of_use(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -377,17 +368,12 @@ static void pins_and_evictions(void)
 
 	trace = run_traced(&x, 0, 0, &status, NULL, ids);
 	require_eq(status, 0);
-	/*
-	 * both slots are reprogrammed at 0x100: no object is pinned, B is
-	 * evicted
-	 */
+	/* both slots are reprogrammed at 0x100: no pin, B is evicted */
 	require(!pinned(&trace, 1, ids[0]) && !pinned(&trace, 1, ids[1]) &&
 		!pinned(&trace, 1, ids[2]));
 	require(between(&trace, 1, "evict", ids[1]));
 	require(!between(&trace, 1, "evict", ids[0]));
-	/*
-	 * at 0x280 C stays in place, the unbound A is evicted, and B comes back
-	 */
+	/* at 0x280 C stays, the unbound A is evicted, and B comes back */
 	require(pinned(&trace, 2, ids[2]));
 	require(!pinned(&trace, 2, ids[0]) && !pinned(&trace, 2, ids[1]));
 	require(between(&trace, 2, "evict", ids[0]));
@@ -548,10 +534,7 @@ static void forced_everywhere(void)
 		require_eq(parts[i].end, ends[i]);
 }
 
-/*
- * The same workload in one piece, cut everywhere, and cut at random leaves the
- * same bytes.
- */
+/* The same bytes in one piece, cut everywhere, and cut at random. */
 static void forced_modes_agree(void)
 {
 	const uint32_t flags[] = { 0, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL,
@@ -664,10 +647,7 @@ static void fails_late(void)
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, &num), -ENOSPC);
 	trace = tsr_trace_stop();
 
-	/*
-	 * exactly the parts in the trace have run: whole steps, from the first
-	 * one on
-	 */
+	/* exactly the parts in the trace have run: the first whole steps */
 	tsr_trace_for_each(&trace, "split_part", ev) {
 		require_eq(tsr_event_u64(ev, "part"), part++);
 		require_eq(tsr_event_u64(ev, "start"), end);
@@ -679,10 +659,7 @@ static void fails_late(void)
 	require_eq(offsets[ran], end);
 	for (uint32_t s = 0; s < TSR_PUZZLE_STEPS; s++)
 		require_eq(steps[s], s < ran);
-	/*
-	 * the next step would fit by size, but not in one piece beside the
-	 * pinned objects
-	 */
+	/* the next step fits by size, but not beside the pinned objects */
 	for (uint32_t i = 0; i < TSR_PUZZLE_OBJECTS; i++)
 		if (tsr_puzzle[i].from <= ran && tsr_puzzle[i].to > ran)
 			units += tsr_puzzle[i].units;
@@ -700,10 +677,7 @@ static void fails_late(void)
 	tsr_close(&dev);
 }
 
-/*
- * The same with every live slot rebound at every split point: now all objects
- * may move.
- */
+/* The same with every live slot rebound at every split point: all may move. */
 static void rebinding_lets_them_move(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -724,10 +698,7 @@ static void rebinding_lets_them_move(void)
 		moved += tsr_event_is(ev, "kind", "transfer") && tsr_event_u64(ev, "src") == seg &&
 			 tsr_event_u64(ev, "dst") == seg;
 	}
-	/*
-	 * no fixed placement exists, so an object must have moved inside the
-	 * segment, or out and in
-	 */
+	/* no fixed placement exists: an object moved, inside or out and in */
 	tap_note("%u parts, %u moves inside the segment, %zu evictions", num, moved,
 		 tsr_trace_count(&trace, "evict"));
 	require(moved || tsr_trace_count(&trace, "evict"));
@@ -746,10 +717,7 @@ static void rebinding_lets_them_move(void)
 	tsr_close(&dev);
 }
 
-/*
- * An object that a part used stays resident until the part ends, also if it was
- * replaced.
- */
+/* A replaced object stays resident until the part that used it ends. */
 static void replaced_stays_until_the_part_ends(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -896,10 +864,7 @@ static void lists_are_copied_once(void)
 	pthread_join(thread, NULL);
 	tsr_bo_wait(&dev, &bo);
 	tap_note("%u accepted, %u refused", good, bad);
-	/*
-	 * accepted submissions ran without a device error, which the harness
-	 * checks
-	 */
+	/* the harness checks that accepted jobs caused no device error */
 	tsr_close(&dev);
 }
 

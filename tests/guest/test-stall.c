@@ -60,10 +60,7 @@ static void b_does_all(struct tsr_device *dev, struct tsr_client *a, const struc
 
 	tsr_pattern_write((tsr_bo_map(dev, &bo), &bo), 1);
 	still_inside(a);
-	/*
-	 * moves to the hidden segment, and back to system pages when the CPU
-	 * touches it
-	 */
+	/* to the hidden segment, and back when the CPU touches it */
 	tsr_gpu_touch(dev, ctx, &bo);
 	require_eq(tsr_bo_info(dev, &bo).segment, tsr_seg_hidden(dev)->id);
 	still_inside(a);
@@ -115,10 +112,7 @@ static void one_of_many_parts(void)
 	dead = tsr_device_clock(&dev);
 	tsr_small_run(&dev, &small);
 	trace = tsr_trace_stop();
-	/*
-	 * of A's 16,000 parts only those that were in the ring when it died may
-	 * still run
-	 */
+	/* only parts of A that were in the ring at its death may still run */
 	tsr_trace_for_each(&trace, "split_part", ev)
 		b = (uint32_t)tsr_event_u64(ev, "ctx");
 	runs = tsr_trace_runs(&trace, dev.render, &n);
@@ -140,10 +134,7 @@ static void on_alarm(int sig)
 	alarms++;
 }
 
-/*
- * Without preemption, B's job for A's engine waits for the gate inside the
- * ioctl. A signal must end that wait.
- */
+/* Without preemption, B waits at the gate inside SUBMIT; a signal ends that. */
 static void gate_is_interruptible(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -164,10 +155,7 @@ static void gate_is_interruptible(void)
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &tick, NULL);
 	tsr_submit_args(&small.cmd, small.ctx, &args);
-	/*
-	 * more attempts than a process may have unfinished jobs: an interrupted
-	 * one must not count
-	 */
+	/* more attempts than unfinished jobs are allowed: none may count */
 	for (uint32_t i = 0; i < 80; i++) {
 		rc = ioctl(dev.fd, DRM_IOCTL_TESSERA_SUBMIT, &args) ? -errno : 0;
 		require_eq(rc, -EINTR);
@@ -187,10 +175,7 @@ static void gate_is_interruptible(void)
 
 #define NEWCOMERS 3
 
-/*
- * Runs client->arg jobs that identify it in the trace. Then submits in parts
- * when told to.
- */
+/* Runs client->arg jobs that identify it; when told to, submits in parts. */
 static void turn_taker(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -243,10 +228,7 @@ static uint32_t first_turns(const struct tsr_trace *trace, uint64_t *clients, ui
 	return num;
 }
 
-/*
- * A client that waits at the gate is not overtaken by clients that come later,
- * even if those have not had a turn yet.
- */
+/* A waiting client is not overtaken by later ones that had no turn yet. */
 static void newcomers_wait(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -269,10 +251,7 @@ static void newcomers_wait(void)
 
 	tsr_client_start(&a, submit_once, MANY_PARTS);
 	tsr_client_wait_running(&a);
-	/*
-	 * keep A's file open: a client that met A's objects while they are
-	 * destroyed would give its turn back
-	 */
+	/* a client that met dying objects of A would give back its turn */
 	file = tsr_client_take_fd(&a, a.state->fd);
 	tsr_trace_start("gate_wait", "gate_pass", NULL);
 	wait_at_gate(&known, true);
@@ -312,10 +291,7 @@ static void submit_behind_far(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/*
- * A submission that waits for a fence does not block its engine: B's jobs run,
- * while no part of A has.
- */
+/* A submission that waits for a fence leaves its engine to other clients. */
 static void behind_a_fence(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -392,10 +368,7 @@ static void failed_group_forgets_nobody(void)
 
 #define HOLDER_PARTS 900 /* few enough to end before the object's hold expires */
 
-/*
- * One object stays bound, and two others take turns beside it: the segment has
- * space for one of these.
- */
+/* One object stays bound; the segment has space for one of two others. */
 static void keep_one_bound(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -433,10 +406,7 @@ static void want_the_rest(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/*
- * A group that waits for an object held by another group opens the gate
- * meanwhile, so that other clients can use its engine.
- */
+/* A group opens the gate while it waits for an object held by another one. */
 static void waits_with_the_gate_open(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -479,10 +449,7 @@ static void takes_too_long(struct tsr_client *client)
 	tsr_rotation_init(&dev, &rot, TOO_MANY_PARTS, 0);
 	require_ok(tsr_client_submit(client, &dev, ctx, &rot.cmd, 0, done));
 	require_eq(tsr_syncobj_status(&dev, done), -ETIME);
-	/*
-	 * counts as a hang if the parts themselves took that long, not if they
-	 * waited meanwhile
-	 */
+	/* a hang if the parts took that long, not if they waited */
 	hangs = tsr_query_client(&dev).hangs;
 	require(hangs <= 1 && !tsr_query_client(&dev).banned);
 	tsr_cmd_init(&short_one);
@@ -523,10 +490,7 @@ static void one_that_takes_too_long(void)
 #define FREEZER "/run/test-stall-freezer"
 #define FROZEN_PARTS 2000
 
-/*
- * The cgroup v1 freezer stops a thread even while it sleeps inside a
- * submission.
- */
+/* The cgroup v1 freezer stops a thread even if it sleeps in a submission. */
 static void freezer_open(pid_t pid)
 {
 	char text[16];
@@ -661,10 +625,7 @@ static size_t armed_contexts(const struct tsr_trace *trace, uint32_t *ctx, size_
 	return n;
 }
 
-/*
- * The largest number of A's submissions that passed the gate while one of B
- * waited. @waited is the number of waits.
- */
+/* Most submissions of A that pass the gate in one of B's @waited waits. */
 static uint32_t most_passing(const struct tsr_trace *trace, uint32_t *waited)
 {
 	uint32_t passing = 0, most = 0;
@@ -708,10 +669,7 @@ static void check_order(struct tsr_device *dev, const struct tsr_trace *trace, u
 	free(runs);
 }
 
-/*
- * The largest number of A's parts that ended between arming and end of one of
- * B's jobs.
- */
+/* Most parts of A that ended between arming and end of one of B's jobs. */
 static uint32_t most_parts_before(struct tsr_device *dev, const struct tsr_trace *trace, uint32_t b,
 				  uint32_t count)
 {
@@ -739,10 +697,7 @@ static uint32_t most_parts_before(struct tsr_device *dev, const struct tsr_trace
 	return most;
 }
 
-/*
- * @waits: A keeps the gate closed for so long that B has to wait at it in some
- *   round.
- */
+/* @waits: A keeps the gate closed long enough for B to meet it closed. */
 static void beside_four(uint32_t parts, uint32_t count, bool waits)
 {
 	struct tsr_device dev = tsr_open();
@@ -770,9 +725,7 @@ static void beside_four(uint32_t parts, uint32_t count, bool waits)
 			tsr_small_run(&dev, &small);
 		trace = tsr_trace_stop();
 		if (preempts(&dev)) {
-			/*
-			 * each of A's contexts may have a few jobs in the ring
-			 */
+			/* each context of A may have a few jobs in the ring */
 			most = most_parts_before(&dev, &trace, b, count);
 			waited = 1;
 			tap_note("at most %u parts of A between B's arming and its job", most);
@@ -791,10 +744,7 @@ static void beside_four(uint32_t parts, uint32_t count, bool waits)
 	tsr_close(&dev);
 }
 
-/*
- * Each submission passes the gate once. Whether B meets a closed gate depends
- * on timing, the order of jobs does not.
- */
+/* Whether B meets the gate closed depends on timing, the job order does not. */
 static void beside_short_ones(void)
 {
 	beside_four(20, 12, false);
@@ -871,10 +821,7 @@ static void beside_many_queues(void)
 /* ---- plain jobs and a group behind them ------------------------------ */
 
 #define MOST_JOBS 2048
-/*
- * eight unfinished jobs of a client of 5 ms each (exec/quota.c), two in the
- * ring, two parts
- */
+/* 8 unfinished 5 ms jobs of a client (exec/quota.c), 2 in the ring, 2 parts */
 #define SOME 12
 
 /* A long queue, and behind it a submission in parts. */
@@ -895,10 +842,7 @@ static void queue_and_split(struct tsr_client *client)
 	pause();
 }
 
-/*
- * The largest number of other clients' jobs that began between a request of B
- * and its job.
- */
+/* Most jobs of others that began between a request of B and its job. */
 static uint32_t most_between(const struct tsr_run *runs, size_t num, uint32_t b,
 			     const uint64_t *asked, uint32_t count)
 {
@@ -982,10 +926,7 @@ static void keep_a_queue(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/*
- * A group waits for the jobs that are queued when it arrives, and for a few
- * more, but not for ever.
- */
+/* A group waits for jobs queued before it and a few more, not for ever. */
 static void group_beside_a_queue(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -103,10 +103,7 @@ static void kept_init(struct tsr_device *dev, struct kept *kept, uint32_t parts)
 	for (uint32_t i = 0; i < parts; i++) {
 		tsr_cmd_bind_buffer(&kept->cmd, 0, &kept->bos[i % 2], true);
 		tsr_cmd_group_end(&kept->cmd);
-		/*
-		 * copied through the part's own object, so that its contents
-		 * are checked, too
-		 */
+		/* through the part's own object, to check its contents */
 		tsr_cmd_copy(&kept->cmd, 0, i, SLOT_INPUT, i, 1);
 		tsr_cmd_copy(&kept->cmd, SLOT_LOG, i, 0, i, 1);
 		tsr_cmd_fill(&kept->cmd, SLOT_HALF, i % 1024, 1, i + 1);
@@ -125,10 +122,7 @@ static void kept_check(struct tsr_device *dev, struct kept *kept, uint32_t ran, 
 	}
 }
 
-/*
- * All pins of an object name the same place, and no paging moves it while it is
- * pinned.
- */
+/* All pins of an object name one place, and no paging moves it meanwhile. */
 static void check_pins(const struct tsr_trace *trace, uint32_t parts)
 {
 	struct {
@@ -151,10 +145,7 @@ static void check_pins(const struct tsr_trace *trace, uint32_t parts)
 		}
 		require_eq(tsr_event_u64(ev, "segment"), kept[i].segment);
 		require_eq(tsr_event_u64(ev, "offset"), kept[i].offset);
-		/*
-		 * a batch that others disturbed is planned again, with new
-		 * events
-		 */
+		/* a disturbed batch is planned and traced again */
 		if (!kept[i].count || tsr_event_u64(ev, "part") != kept[i].part)
 			kept[i].count++;
 		kept[i].part = tsr_event_u64(ev, "part");
@@ -259,10 +250,7 @@ static void wants_pieces(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/*
- * Later submissions do not move the bound objects: they use other places, or
- * wait.
- */
+/* Later submissions use other places or wait: bound objects stay in place. */
 static void kept_under_pressure(void)
 {
 	struct tsr_client a, all, pieces;
@@ -301,10 +289,7 @@ static void submit_big(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/*
- * A submission that waits for objects held by another one sleeps, and does not
- * poll for space.
- */
+/* A submission that waits for held objects sleeps, and does not poll. */
 static void waits_asleep_for_what_is_kept(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -325,10 +310,7 @@ static void waits_asleep_for_what_is_kept(void)
 	tsr_close(&dev);
 }
 
-/*
- * A submission that waits for held objects can be interrupted, because none of
- * its parts has run.
- */
+/* A wait for held objects can be interrupted: no part has run yet. */
 static void waiting_for_what_is_kept(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -512,10 +494,7 @@ static void cpu_meanwhile(void)
 	pthread_t thread;
 
 	kept_init(&dev, &kept, PARTS);
-	/*
-	 * only read by the group, in every other of the last parts, so that it
-	 * is paged in and out
-	 */
+	/* read by the group now and then, so that it is paged in and out */
 	moving = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS);
 	tsr_pattern_write((tsr_bo_map(&dev, &moving), &moving), 3);
 	for (uint32_t i = 0; i < 20; i++) {
@@ -547,10 +526,7 @@ static void cpu_meanwhile(void)
 #define LONG_FILLS 150000 /* half a megabyte each: many times the timeout on any machine */
 #define HANG_PART 100
 
-/*
- * One part in the middle hangs. The parts before it have run, those after it do
- * not.
- */
+/* One part hangs. The parts before it have run, those after it do not. */
 static void hang_in_the_middle(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -583,9 +559,7 @@ static void hang_in_the_middle(void)
 
 /* ---- suspend, unplug ------------------------------------------------- */
 
-/*
- * A job for the same engine. Without preemption its SUBMIT waits at the gate.
- */
+/* A job for A's engine. Without preemption its SUBMIT waits at the gate. */
 static void submit_small(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -614,9 +588,7 @@ static void submit_kept_again(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/*
- * SEG-31: suspends several times while the submission is being armed and run.
- */
+/* SEG-31: suspends again and again while parts are armed and run. */
 static void suspend_between_windows(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -666,10 +638,7 @@ static void suspend_behind_a_queue(void)
 		tsr_cmd_fini(&cmd);
 	}
 	tsr_suspend_devices();
-	/*
-	 * all evictions, and the jobs before them, ended before the device lost
-	 * power
-	 */
+	/* all evictions and jobs ended before the device lost power */
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 		require_ok(__tsr_bo_wait(dev.fd, bos[i].handle, DRM_TESSERA_BO_WAIT_WRITE, 0));
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
@@ -905,10 +874,7 @@ static void searches_for_room(void)
 #define INTERRUPTED 1024
 #define ROUNDS 50
 
-/*
- * A signal interrupts the search between two objects, and the next call
- * completes it.
- */
+/* A signal interrupts the search for space; the next call completes it. */
 static void making_room_can_end(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -957,19 +923,13 @@ static void submit_until_gone(struct tsr_client *client)
 
 	kept_init(&dev, &kept, MANY_PARTS);
 	rc = tsr_client_submit(client, &dev, ctx, &kept.cmd, 0, done);
-	/*
-	 * the ioctl fails if it was still running, the fence if all parts were
-	 * armed
-	 */
+	/* the ioctl if it was still running, else the fence */
 	if (!rc)
 		rc = tsr_ioctl(dev.fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &export);
 	if (!rc)
 		rc = tsr_sync_file_status(export.fd);
 	tap_note("the group ends with %s", strerror(-rc));
-	/*
-	 * on a machine that stalled for seconds, all parts may have run before
-	 * the unplug
-	 */
+	/* a stalled machine may run all parts before the unplug */
 	require(rc == -ENODEV || rc == -ECANCELED || (!rc && !client->state->stop));
 	tsr_close(&dev);
 }
