@@ -152,8 +152,7 @@ static void array_rules(void)
 		require_eq(buf[stride + 8], 0x5a);
 
 		/*
-		 * shorter elements: truncated, and nothing is written beyond
-		 * them
+		 * shorter elements: truncated, nothing is written beyond them
 		 */
 		memset(buf, 0x5a, sizeof(buf));
 		args.data.stride = 8;
@@ -275,10 +274,7 @@ static void totals_follow_objects(void)
 			int64_t left = (int64_t)(KiB(64) << i) * (1 - n);
 
 			tsr_bo_free(&dev, &bos[i][n]);
-			/*
-			 * a worker destroys objects that were in use a moment
-			 * ago
-			 */
+			/* a worker destroys objects that were just in use */
 			tsr_wait_for(fdinfo_segment(&dev, "total", segs[i]) == left);
 		}
 	}
@@ -303,10 +299,7 @@ static void engines_and_limits(void)
 	require(dev.info.max_contexts >= 16 && dev.info.max_fences >= 16);
 	require(dev.info.job_timeout_ms > 0);
 	require(dev.info.caps & DRM_TESSERA_CAP_PREEMPTION);
-	/*
-	 * no gate on a device that preempts; test-stall covers the other
-	 * devices
-	 */
+	/* no gate on a device that preempts; test-stall covers others */
 	require_eq(dev.info.group_timeout_ms, 0);
 	require(dev.info.caps & DRM_TESSERA_CAP_SPLIT);
 	require(dev.info.caps & DRM_TESSERA_CAP_VM);
@@ -395,10 +388,7 @@ static void draw_exactly(struct tsr_device *dev, uint32_t ctx)
 		tsr_submit_done(dev, ctx, &cmd);
 		tsr_cmd_fini(&cmd);
 		tsr_gpu_read(dev, ctx, &bo, 0, ARRAY_SIZE(words), words);
-		/*
-		 * the long edge runs from row 8 at the left to row 4 at the
-		 * right
-		 */
+		/* the long edge runs from row 8 at the left to row 4, right */
 		require_eq(words[0], rows[i].want);
 		require_eq(words[3 * SIZE + SIZE - 1], rows[i].want);
 		tsr_words_check(words + SIZE / 2 * SIZE, SIZE / 2 * SIZE, 0xffff0000);

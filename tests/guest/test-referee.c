@@ -192,9 +192,7 @@ static void garble_knobs(void)
 	close(fd);
 }
 
-/*
- * A knob file without valid contents must not make the runner restore anything.
- */
+/* A knob file with invalid contents must not make the runner restore any. */
 static void garbled_knobs_are_left(void)
 {
 	int code;

@@ -79,10 +79,7 @@ static void contents(void)
 	struct tsr_device dev = tsr_open();
 	uint32_t vis = tsr_bit(tsr_seg_visible(&dev)), gart = tsr_bit(tsr_seg_gart(&dev));
 	uint32_t ctx = tsr_context_new(&dev, 0), word;
-	/*
-	 * the second one also has system pages, with older bytes that must not
-	 * show up
-	 */
+	/* the second one has older bytes in its system pages, too */
 	struct tsr_bo drawn[] = { tsr_bo_new(&dev, MiB(1), vis, cpu),
 				  tsr_bo_new(&dev, MiB(1), vis, cpu) };
 	struct tsr_bo texture = tsr_bo_new(&dev, MiB(1), vis, cpu);
@@ -172,10 +169,7 @@ static void nothing_to_swap(void)
 	tsr_close(&dev);
 }
 
-/*
- * Jobs in the ring, and jobs that wait behind them, end. No waiter waits for
- * ever.
- */
+/* Jobs in the ring end, and jobs that wait behind them. No wait hangs. */
 static void jobs_end(void)
 {
 	struct tsr_device dev = tsr_open(), other = tsr_open();
@@ -346,10 +340,7 @@ static void submit_without_room(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/*
- * A reset ends such a submission with -EIO, and does not wait for the foreign
- * fence.
- */
+/* A reset ends such a submission with -EIO, without waiting for the fence. */
 static void without_room(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -374,9 +365,7 @@ static void without_room(void)
 
 static volatile bool *stop;
 
-/*
- * Creates and uses objects, and accesses them by the CPU. Errors are allowed.
- */
+/* Creates and uses objects, and accesses them by the CPU. May get errors. */
 static void busy_client(void *arg)
 {
 	struct tsr_device dev = tsr_open();

@@ -76,10 +76,7 @@ static void queued_jobs_end(void)
 	tsr_suspend_devices();
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, NULL), -ECANCELED);
 	objects_are_there(&dev, &bo);
-	/*
-	 * the page-in fails, so the object is lost, and later submissions say
-	 * so
-	 */
+	/* the page-in fails: the object is lost, and submissions say so */
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
 	require(tsr_submit_status(&dev, ctx, &cmd, NULL));
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EIO);
@@ -89,9 +86,7 @@ static void queued_jobs_end(void)
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -ENODEV);
 	tsr_cmd_fini(&cmd);
 	tsr_close(&dev);
-	/*
-	 * this reset does not end either; probe fails and leaves nothing behind
-	 */
+	/* this reset does not end either; probe leaves nothing behind */
 	require_err(__tsr_pci_bind(), -ETIMEDOUT);
 	tsr_pci_bind();
 	works_again();
@@ -99,10 +94,7 @@ static void queued_jobs_end(void)
 
 #define PARTS 1000 /* 50 s of engine time */
 
-/*
- * A submission in parts, suspended between two batches while it holds the gate
- * closed.
- */
+/* A submission in parts, suspended between two batches with the gate closed. */
 static void group(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);

@@ -155,10 +155,7 @@ static void some_is_left(void)
 	tsr_kms_close(&kms);
 }
 
-/*
- * A commit succeeds even if all of the segment is on residency lists of other
- * clients.
- */
+/* A commit succeeds even if other clients have listed all of the segment. */
 static void lists_give_way(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -250,10 +247,7 @@ static void waits_for_a_moment(void)
 static struct tsr_device *inherited;
 static struct tsr_bo in_the_way, swapped;
 
-/*
- * Swaps out objects. Waits for the stuck job with the reservation of @swapped
- * locked.
- */
+/* Swaps out. Waits for the stuck job with the reservation of @swapped held. */
 static void swap_out(struct tsr_client *client)
 {
 	tsr_swap_out_objects();
@@ -272,10 +266,7 @@ static void use_both(struct tsr_client *client)
 	tsr_cmd_fini(&cmd);
 }
 
-/*
- * A commit also waits for a client that has the reservation of an object to
- * evict locked.
- */
+/* A commit also waits while another client holds a victim's reservation. */
 static void waits_for_a_lock(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -443,10 +434,7 @@ static void parts_hold_up_none(void)
 	tsr_kms_close(&kms);
 }
 
-/*
- * A lock keeps an object out of VRAM, so the client that holds the lock cannot
- * show it.
- */
+/* A client that has locked an object out of VRAM cannot show it. */
 static void locks_keep_out(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -474,10 +462,7 @@ static void locks_keep_out(void)
 				 : __tsr_unlock(kms.dev.fd, fb.bo.handle));
 		tsr_commit(&kms, &req);
 		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
-		/*
-		 * a lock taken while the object is resident has no effect on
-		 * that
-		 */
+		/* a lock of a resident object has no effect on scanout */
 		tsr_lock(&kms.dev, &fb.bo, 0);
 		tsr_commit(&kms, &req);
 		require_eq(tsr_crc_now(&kms, 0), tsr_crc_expect(&mode, &show, 1, NULL));
@@ -487,10 +472,7 @@ static void locks_keep_out(void)
 	tsr_kms_close(&kms);
 }
 
-/*
- * A lock of a client that shares the object does not keep other clients from
- * showing it.
- */
+/* A client's lock of a shared object does not keep others from showing it. */
 static void locks_of_others(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -509,10 +491,7 @@ static void locks_of_others(void)
 	tsr_bo_map(&other, &theirs);
 	tsr_light(&kms, &kms.heads[0], mode_of(&mode, 640, 480), &fb);
 	require_eq(tsr_bo_info(&other, &theirs).segment, tsr_seg_visible(&other)->id);
-	/*
-	 * the locker's mapping refers to other memory than the scanned-out
-	 * object
-	 */
+	/* the locker's mapping refers to other memory */
 	memset(theirs.map, 0x55, fb.bo.size);
 	require_eq(tsr_crc_now(&kms, 0), tsr_crc_expect(&mode, &show, 1, NULL));
 	tsr_unlock(&other, &theirs);
@@ -521,10 +500,7 @@ static void locks_of_others(void)
 	tsr_kms_close(&kms);
 }
 
-/*
- * Imported pages stay in the exporter, and the display only reads VRAM
- * segments.
- */
+/* Imported pages stay in the exporter; the display only reads VRAM. */
 static void imports_are_not_shown(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -544,10 +520,7 @@ static void imports_are_not_shown(void)
 	tsr_kms_close(&kms);
 }
 
-/*
- * An object in hidden memory that the CPU can only access after eviction to the
- * aperture.
- */
+/* An object in hidden memory that has to be evicted for a CPU access. */
 static struct tsr_bo hidden_bo(struct tsr_device *dev, uint64_t size)
 {
 	return tsr_bo_prefers(dev, size, tsr_seg_hidden(dev), tsr_bit(tsr_seg_gart(dev)),

@@ -153,10 +153,7 @@ static struct tsr_bo *make_holes(struct stage *s, uint64_t unit, uint32_t *num)
 	return bos;
 }
 
-/*
- * Size of a hole. Small holes need many objects, which are slow on the debug
- * kernel.
- */
+/* Size of a hole. Small holes need many objects: slow on the debug kernel. */
 static uint64_t hole(void)
 {
 	return tap_slow() ? 4 * PAGE : PAGE;
@@ -211,10 +208,7 @@ static void holes_of_a_page(void)
 	stage_fini(&s);
 }
 
-/*
- * Moves from scattered to scattered places, several times, in each kind of
- * segment.
- */
+/* Several moves between scattered places, in each kind of segment. */
 static void moves_in_pieces(void)
 {
 	struct tsr_bo *small, bo;
@@ -425,10 +419,7 @@ static void cpu_sees_pieces(void)
 
 /* ---- Beside contiguous objects --------------------------------------- */
 
-/*
- * Number of "place" events of objects of this size. Each is one move in one
- * batch.
- */
+/* Number of "place" events, one for each move of an object of this size. */
 static uint32_t moves_of(const struct tsr_trace *trace, uint64_t size)
 {
 	uint32_t count = 0;
@@ -665,10 +656,7 @@ static void both_are_pushed(void)
 		tsr_make_resident(&s.dev, &pieces[i], 1);
 		write_key(&s, AT + MiB(64 + 2 * i), pieces[i].size, 100 + i);
 	}
-	/*
-	 * first all free space, then also the space of the first scattered
-	 * object
-	 */
+	/* first all free space, then also that of the first scattered object */
 	for (uint32_t round = 0; round < 2; round++) {
 		free = s.seg.size - used(&s);
 		whole = tsr_bo_new(&s.dev, free, s.set, 0);
@@ -755,10 +743,7 @@ static void makes_room_by_bytes(void)
 		tsr_make_resident(&s.dev, &bos[i], 1);
 		write_key(&s, AT + MiB(i), MiB(1), 20 + i);
 	}
-	/*
-	 * the evictable objects are not adjacent; the last one listed is the
-	 * youngest
-	 */
+	/* the evictable objects are not adjacent; the last one is youngest */
 	for (uint32_t i = 0; i < 8; i += 2)
 		tsr_evict(&s.dev, &bos[i], 1);
 	bo = new_bo(&s, MiB(2) + PAGE);

@@ -83,10 +83,7 @@ static void on_term(int signal)
 	stop = 1;
 }
 
-/*
- * Jobs in one piece, on objects that the split jobs do not evict, until
- * stopped.
- */
+/* Jobs in one piece on objects that split jobs do not evict, until stopped. */
 static void small_client(void *arg)
 {
 	struct tsr_device dev = tsr_open();
@@ -208,10 +205,7 @@ static void against_small_jobs(void)
 	tsr_close(&dev);
 }
 
-/*
- * All need the whole segment. Their parts and paging jobs must not wait in a
- * circle.
- */
+/* All need the whole segment. Their parts and paging must not deadlock. */
 static void two_split_clients(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -357,10 +351,7 @@ static void failed_part_is_the_last(void)
 	trace = tsr_trace_stop();
 	require_err(tsr_syncobj_status(&dev, done), -EFAULT);
 	require(args.num_parts <= PARTS_IN_FLIGHT);
-	/*
-	 * the job that ends the submission has no commands, and is not counted
-	 * as a part
-	 */
+	/* the job that ends the submission is not counted as a part */
 	require_eq(args.num_parts, tsr_trace_count(&trace, "split_part"));
 	tsr_trace_free(&trace);
 	/* the context still works */
@@ -401,10 +392,7 @@ static void enter_one_cpu(void)
 	require_ok(tsr_write_file(SECOND_CPU, "0"));
 }
 
-/*
- * Uses the CPU most of the time, so that a preempted thread does not continue
- * soon.
- */
+/* Uses the CPU so that a preempted thread does not continue soon. */
 static void *take_cpu(void *arg)
 {
 	uint64_t until;
@@ -483,10 +471,7 @@ static void leak_check_and_pins(void)
 							DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	uint32_t plain = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0), other;
-	/*
-	 * a part of the object, so that offset and limit of the rebound slot
-	 * matter
-	 */
+	/* a part of the object, to check offset and limit of the slot */
 	const struct tsr_surface second_half = {
 		.format = TSR_FORMAT_R32,
 		.access = TSR_SURF_READ | TSR_SURF_WRITE,

@@ -83,10 +83,7 @@ static void emptied_one_by_one(void)
 	tsr_close(&dev);
 }
 
-/*
- * Not read-only, and not needed for the staging object that the check reads
- * through.
- */
+/* Not read-only, and not the segment of the check's staging object. */
 static bool can_be_full(struct tsr_device *dev, uint32_t index)
 {
 	return !is_read_only(&dev->segs[index]) &&

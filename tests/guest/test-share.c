@@ -34,9 +34,7 @@ struct client {
 
 static struct client *clients;
 
-/*
- * Also keeps shares from expiring, except where a test changes the knob again.
- */
+/* Also keeps shares from expiring, unless a test changes the knob again. */
 static void share_memory(void)
 {
 	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
@@ -121,10 +119,7 @@ static void unlist_oldest(struct tsr_device *dev, struct listed *listed)
 	listed->count--;
 }
 
-/*
- * Makes an object resident. Removes the oldest entries while that fails with
- * -ENOMEM.
- */
+/* Makes an object resident. Removes the oldest entries if told to (-ENOMEM). */
 static void list_one(struct tsr_device *dev, struct listed *listed, uint32_t handle)
 {
 	for (uint32_t i = 0; i < listed->count; i++)
@@ -217,9 +212,7 @@ static void stop_client(int n, pid_t pid)
 	tap_join(pid);
 }
 
-/*
- * jobs that a client needs to take its share: it grows with use, not with time
- */
+/* jobs needed to take a share: it grows with use, not with time */
 #define CONVERGE_JOBS 300
 
 /* True if all active clients have run enough jobs since @before. */
@@ -334,9 +327,7 @@ static void two_large_one_small(uint32_t also, double *half)
 	/* the other two share the rest evenly */
 	require(part[0] > 0.33 && part[0] < 0.55);
 	require(part[1] > 0.33 && part[1] < 0.55);
-	/*
-	 * fdinfo fits the ioctl's figures, and the share is the guaranteed part
-	 */
+	/* fdinfo fits the ioctl, and the share is the guaranteed part */
 	require(clients[0].resident <= seg->size && clients[0].resident >= seg->size / 4);
 	require_eq(clients[2].share, seg->size / 3);
 	for (int i = 0; i < (also ? 4 : 3); i++) {
@@ -365,10 +356,7 @@ static void shares_do_not_depend_on_other_segments(void)
 	two_large_one_small(hidden, &half);
 }
 
-/*
- * An unused share is lent to other clients, and returned when its owner needs
- * it.
- */
+/* An unused share is lent, and returned when its owner needs it. */
 static void idle_share_is_lent(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -575,9 +563,7 @@ static void take_everything(void *arg)
 	tsr_close(&dev);
 }
 
-/*
- * Each process can use the whole of every segment in turn: nothing is reserved.
- */
+/* Each process can use the whole of every segment: nothing is reserved. */
 static void each_can_have_everything(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -816,10 +802,7 @@ static void trim_beside(bool listed, uint32_t trim)
 	tsr_client_start(&other, hold_above, listed);
 	tsr_wait_for(other.state->ready);
 	require_eq(tsr_query_memory(&dev, seg->id).used, seg->size);
-	/*
-	 * the last object is freed; the other client's oldest object lies
-	 * behind it
-	 */
+	/* behind the freed object lies the other client's oldest one */
 	tsr_bo_free(&dev, &bos[6]);
 	require_err(__tsr_make_resident(dev.fd, &large.handle, 1, 0, &out), -ENOMEM);
 	require_eq(out.bytes_to_trim, trim * one);
@@ -855,10 +838,7 @@ static void others_list_is_not_taken(void)
  */
 #define LOOKS 4
 
-/*
- * Small objects, and one that takes the rest of the segment except client->arg
- * bytes.
- */
+/* Small objects, and one that fills the rest but client->arg bytes. */
 static void hold_small(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -942,10 +922,7 @@ static void looks_at_victims_only(void)
 	tsr_close(&dev);
 }
 
-/*
- * The victims belong to the client itself: the other process is within its
- * share.
- */
+/* The victims are the client's own: the other process is within its share. */
 static void looks_past_the_protected(void)
 {
 	struct tsr_device dev = tsr_open();

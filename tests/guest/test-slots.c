@@ -69,9 +69,7 @@ static void neighbours_check(struct neighbours *n, uint64_t first, uint64_t last
 	tsr_words_check(n->bos[2].map, KiB(64) / 4, 0x1002);
 }
 
-/*
- * Binds the middle object, adds a split point, and then fills through the slot.
- */
+/* Binds the middle object, adds a split point, and fills through the slot. */
 static int fill_at(struct neighbours *n, const struct tsr_surface *surface, uint32_t x, uint32_t y,
 		   uint32_t words, uint32_t value)
 {
@@ -121,10 +119,7 @@ static void reaches_its_object(uint32_t ctx_flags)
 		require_eq(fill_at(&n, &rows, 1, words / 2 - 1, 1, i + 1), 0);
 		neighbours_check(&n, KiB(64) / 4 - 1, KiB(64) / 4 - 1, i + 1);
 		require_eq(fill_at(&n, &buffer, words - 1, 0, 1, 0x1001), 0);
-		/*
-		 * the first word beyond the object, alone and together with the
-		 * last word
-		 */
+		/* the first word beyond it, alone and with the last word */
 		require_fault(fill_at(&n, &buffer, words, 0, 1, 7));
 		require_fault(fill_at(&n, &buffer, words - 1, 0, 2, 7));
 		require_fault(fill_at(&n, &rows, 0, words / 2, 1, 7));
@@ -321,10 +316,7 @@ static void written_where_it_is_kept_to_be_read(void)
 
 static int fence; /* inherited by the child */
 
-/*
- * Submits parts that wait for the fence, split by force or by need. Checks that
- * they ran.
- */
+/* Submits parts behind the fence, split by force or need. They must run. */
 static void wait_for_fence(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -391,9 +383,7 @@ static void wait_in_one_piece(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/*
- * A submission in parts does not wait for a job that waits for a foreign fence.
- */
+/* A submission in parts does not wait for a job behind a foreign fence. */
 static void group_passes_who_waits(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -510,9 +500,7 @@ static void check_swizzled(struct tsr_device *dev, uint32_t ctx, uint32_t layout
 	tsr_pattern_write(&bo, layout);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_copy_rows(&cmd, &out, &bo, &view);
-	/*
-	 * swizzled by the page-in, copied out by the GPU in the object's layout
-	 */
+	/* swizzled by the page-in, copied by the GPU in its layout */
 	tsr_submit_done(dev, ctx, &cmd);
 	require_eq(tsr_bo_info(dev, &bo).segment, seg->id);
 	tsr_bo_map(dev, &out);
@@ -548,9 +536,7 @@ static void swizzled_and_large(void)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 
 	for (int tight = 0; tight < 2; tight++) {
-		/*
-		 * one packet per buffer, so that the transfer needs many jobs
-		 */
+		/* one packet per buffer, so that a transfer needs many jobs */
 		if (tight)
 			tsr_knob("paging_ib_bytes", "64");
 		for (uint32_t layout = TSR_LAYOUT_TILE4K; layout < TSR_LAYOUT_COUNT; layout++) {
@@ -562,10 +548,7 @@ static void swizzled_and_large(void)
 	tsr_close(&dev);
 }
 
-/*
- * ---- SEG-8: submissions that exceed memory, beside a client below its share
- * ----
- */
+/* ---- SEG-8: submissions that exceed memory --------------------------- */
 
 #define ROUNDS 12
 
@@ -575,10 +558,7 @@ static void exceed_memory(struct tsr_client *client)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_rotation rot;
 
-	/*
-	 * each part needs more than half of the segment, each submission twice
-	 * that
-	 */
+	/* a part needs more than half of the segment, all need twice that */
 	tsr_rotation_init(&dev, &rot, 10, 0);
 	while (!client->state->stop) {
 		require_eq(tsr_submit_status(&dev, ctx, &rot.cmd, NULL), 0);
@@ -588,9 +568,7 @@ static void exceed_memory(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/*
- * Uses all objects again and again until both other clients have made progress.
- */
+/* Uses all objects in turn until both other clients have made progress. */
 static void stay_active(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bos,
 			uint32_t count, const struct tsr_client clients[2])
 {
@@ -669,10 +647,7 @@ static void bad_at_the_end(void)
 		tsr_cmd_fill(&cmd, i, 0, 1, i);
 	}
 	for (int i = 0; i < 50; i++) {
-		/*
-		 * a bad handle, bad flags, a bad slot, a bad syncobj, a bad
-		 * timeline point
-		 */
+		/* bad handle, flags, slot, syncobj, timeline point */
 		cmd.allocs[7].handle = 0x7fffffff;
 		require_err(__tsr_submit(&dev, ctx, &cmd, 0, sync, &args), -ENOENT);
 		cmd.allocs[7].handle = bos[7].handle;
@@ -706,10 +681,7 @@ static void bad_at_the_end(void)
 	tsr_close(&dev);
 }
 
-/*
- * Counts whose size in bytes exceeds 32 bits, with a plausible value if it
- * wraps.
- */
+/* Counts whose size in bytes exceeds 32 bits, and looks valid if it wraps. */
 static void counts_that_wrap(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -723,10 +695,7 @@ static void counts_that_wrap(void)
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
 	tsr_cmd_fill(&cmd, 0, 0, 1, 1);
-	/*
-	 * 8 bytes times 2^29 + 1, 32 bytes times 2^27 + 1, 16 bytes times 2^28
-	 * + 1
-	 */
+	/* sizes 8 * (2^29 + 1), 32 * (2^27 + 1), 16 * (2^28 + 1) bytes */
 	tsr_submit_args(&cmd, ctx, &args);
 	args.allocs.count = (1u << 29) + 1;
 	require_err(__tsr_submit_ioctl(dev.fd, &args), -E2BIG);
@@ -745,9 +714,7 @@ static void counts_that_wrap(void)
 	args.patches.count = 0x1000;
 	args.patches.stride = 0x100020;
 	require(__tsr_submit_ioctl(dev.fd, &args) < 0);
-	/*
-	 * QUERY writes only the existing elements, however large the count is
-	 */
+	/* QUERY writes the existing elements only, for any count */
 	memset(segs, 0xaa, sizeof(segs));
 	count = 0xffffffff / sizeof(segs[0]) + 2;
 	require_ok(__tsr_query(dev.fd, DRM_TESSERA_QUERY_SEGMENTS, sizeof(segs[0]), &count, segs));
@@ -792,10 +759,7 @@ static void makes_room_when_replaced(void)
 	};
 	struct tsr_call call;
 
-	/*
-	 * the job timeout also limits how long objects are held (twelve times
-	 * as long)
-	 */
+	/* a hold also ends after twelve job timeouts */
 	tsr_job_timeout_lift();
 	tsr_cmd_init(&run.cmd);
 	for (uint32_t i = 0; i < 2 * KEPT_PARTS; i++) {

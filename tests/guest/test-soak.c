@@ -98,9 +98,7 @@ static void kill_one(const struct soak *soak, uint64_t *rng)
 		    "the client ended before it was killed");
 }
 
-/*
- * for the processes that kill, which stop when all surviving clients are done
- */
+/* for the killing processes: they stop when all survivors are done */
 static const struct soak *the_living;
 
 static bool all_done(void)

@@ -251,7 +251,10 @@ static void newcomers_wait(void)
 
 	tsr_client_start(&a, submit_once, MANY_PARTS);
 	tsr_client_wait_running(&a);
-	/* a client that met dying objects of A would give back its turn */
+	/*
+	 * Keep A's file open: a client that met dying objects of A would give
+	 * its turn back.
+	 */
 	file = tsr_client_take_fd(&a, a.state->fd);
 	tsr_trace_start("gate_wait", "gate_pass", NULL);
 	wait_at_gate(&known, true);
@@ -366,7 +369,7 @@ static void failed_group_forgets_nobody(void)
 
 /* ---- groups that wait for memory ------------------------------------- */
 
-#define HOLDER_PARTS 900 /* few enough to end before the object's hold expires */
+#define HOLDER_PARTS 900 /* fewer parts than end a holder's turn */
 
 /* One object stays bound; the segment has space for one of two others. */
 static void keep_one_bound(struct tsr_client *client)

@@ -71,10 +71,7 @@ static uint32_t job_value(uint32_t client, uint32_t i, uint32_t round)
 	return 0x10000000 * (client + 1) + 0x10000 * i + round;
 }
 
-/*
- * A submission that uses all objects, and large ones in between that evict
- * them.
- */
+/* Uses all objects in one submission, with large ones between that evict. */
 static uint32_t one_job(struct tsr_client *client, struct tsr_device *dev, uint32_t ctx,
 			const struct tsr_bo *bos, const struct tsr_bo *fillers, uint32_t round)
 {
@@ -152,10 +149,7 @@ static uint32_t cpu_value(uint32_t i, uint32_t pass, uint32_t word)
 	return tsr_pattern(i * 16 + pass % 16, word);
 }
 
-/*
- * Each word must hold the value of the previous pass, and gets that of this
- * pass.
- */
+/* Each word must have the value of the last pass, and gets that of this one. */
 static bool touch(struct toucher *t, uint32_t i)
 {
 	volatile uint32_t *words = storm->bos[i].map;

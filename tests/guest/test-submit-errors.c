@@ -23,10 +23,7 @@ struct job {
 	uint32_t context;
 };
 
-/*
- * Patches: 0 binds dst, 1 src (one split point), 2 unbinds src, 3 binds src in
- * slot 2.
- */
+/* Patches: 0 dst, 1 src (one split point), 2 unbinds src, 3 src in slot 2. */
 static void job_build(struct job *j)
 {
 	struct tsr_cmd *c = &j->cmd;
@@ -255,10 +252,7 @@ static void bad_rows(void)
 	tsr_close(&dev);
 }
 
-/*
- * The call reports the place of the error: command offset, index in the patch
- * list.
- */
+/* The call reports the place of the error: command offset or patch index. */
 static void errors_have_a_place(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -349,10 +343,7 @@ static void good_boundaries(void)
 	tsr_cmd_bind_buffer(c, 0, &j.src, false);
 	tsr_submit_done(&dev, j.context, c);
 
-	/*
-	 * two bind packets for one slot and object: both are patched, the last
-	 * one counts
-	 */
+	/* two bind packets for one binding: both patched, the last counts */
 	tsr_cmd_reset(c);
 	tsr_cmd_group_begin(c);
 	tsr_cmd_bind_buffer(c, 0, &j.dst, true);
@@ -405,10 +396,7 @@ static void written_read_only(void)
 	tsr_cmd_bind_buffer(&cmd, 0, &promised, false);
 	tsr_submit_done(&dev, ctx, &cmd);
 
-	/*
-	 * an object that supports another segment is placed there when it is
-	 * written
-	 */
+	/* one that supports another segment is placed there */
 	tsr_gpu_fill(&dev, ctx, &both, 1);
 	require_eq(tsr_bo_info(&dev, &both).segment, tsr_seg_gart(&dev)->id);
 	tsr_close(&dev);
@@ -452,10 +440,7 @@ static void leak_check(void)
 	tsr_close(&dev);
 }
 
-/*
- * SPLIT-34: a split point that needs more than the segment is refused, and
- * nothing runs.
- */
+/* SPLIT-34: a split point that does not fit is refused, and nothing runs. */
 static void does_not_fit(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -167,10 +167,7 @@ static void pages_in(void)
 	tsr_close(&j.dev);
 }
 
-/*
- * Two of three objects fit, so there is a cut. Allocations fail before and
- * after it.
- */
+/* Two of three objects fit: there is a cut, and failures on both sides. */
 static void splits(void)
 {
 	struct job j;

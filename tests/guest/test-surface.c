@@ -243,9 +243,7 @@ static uint32_t count_objects(void)
 	return lines;
 }
 
-/*
- * Word of a picture in tiles of 128 bytes by 32 rows, computed from the manual.
- */
+/* Word of a picture in tiles of 128 bytes by 32 rows, from the manual. */
 static uint32_t tile4k_word(const uint32_t *raw, const struct tsr_surface *v, uint32_t x,
 			    uint32_t y)
 {
@@ -390,10 +388,7 @@ static void bad_input(void)
 	r.bos[SWIZZLED].flags = DRM_TESSERA_BO_CPU_ACCESS;
 	require_err(request_send(&dev, &r), -EINVAL);
 	require_eq(count_objects(), objects);
-	/*
-	 * [out] fields are ignored on input, and the handles are in the
-	 * caller's order
-	 */
+	/* [out] fields are ignored, handles are in the caller's order */
 	request_init(&r, &shape);
 	r.bos[0].handle = 4711;
 	r.args.handles[1] = 4712;
@@ -404,10 +399,7 @@ static void bad_input(void)
 	tsr_close(&dev);
 }
 
-/*
- * The twin may come first. Longer structs are valid if their unknown part is
- * zero.
- */
+/* The twin may come first. Longer structs are valid if zero beyond. */
 static void good_input(void)
 {
 	struct {
@@ -466,9 +458,7 @@ static void no_memory(void)
 			require_msg(rc != -ENOMEM || __tsr_bo_info(dev.fd, handle, &info),
 				    "allocation %u: no memory, but handle %u is there", nth,
 				    handle);
-			/*
-			 * -EFAULT means that only the copy of the result failed
-			 */
+			/* -EFAULT: only the copy of the result failed */
 			__tsr_bo_close(dev.fd, handle);
 		}
 	}
@@ -476,10 +466,7 @@ static void no_memory(void)
 	tsr_close(&dev);
 }
 
-/*
- * Paging moves both objects as bytes: no packet has a layout, and the sizes are
- * equal.
- */
+/* Paging moves both as bytes: equal sizes, and no layout in any packet. */
 static void same_path(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -598,10 +585,7 @@ static void evicted_between(void)
 	tsr_close(&dev);
 }
 
-/*
- * The trace shows the copy job, its end, then the lock of the twin, in that
- * order.
- */
+/* The trace shows the copy job, its end, and the lock, in that order. */
 static void copy_comes_first(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -626,10 +610,7 @@ static void copy_comes_first(void)
 	require(entry);
 	require_eq(tsr_event_u64(entry, "slot"), 0);
 	require_eq(tsr_event_u64(entry, "bo"), twin);
-	/*
-	 * the copy is the only job on the render engine, and ended before the
-	 * lock
-	 */
+	/* it is the only job of the engine, and ended before the lock */
 	done = NULL;
 	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") != dev.render)
@@ -738,9 +719,7 @@ static void no_do_not_wait(void)
 	tsr_close(&dev);
 }
 
-/*
- * The lock returns the offset of the twin's own mapping, which never changes.
- */
+/* The lock returns the offset of the twin's mapping, which never changes. */
 static void pointer_is_the_twins(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -800,10 +779,7 @@ static void discard_whole(void)
 	tsr_close(&dev);
 }
 
-/*
- * One context draws and another copies for the CPU, ordered by implicit sync
- * alone.
- */
+/* One context draws and another copies, ordered by implicit sync alone. */
 static void two_contexts(void)
 {
 	struct tsr_device dev = tsr_open();

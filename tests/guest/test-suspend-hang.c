@@ -9,9 +9,7 @@
 #define BEHIND 400 /* jobs behind the hung one; more than the ring holds */
 #define PACKETS 2000 /* per job, so that the ring can be refilled meanwhile */
 
-/*
- * The jobs use no memory, so that evicting the segments does not wait for them.
- */
+/* The jobs use no memory, so evicting the segments does not wait for them. */
 static uint32_t nop_submit(struct tsr_device *dev, uint32_t context, struct tsr_cmd *cmd)
 {
 	uint32_t sync = tsr_syncobj_new(dev);

@@ -142,10 +142,7 @@ static void hibernation_empties_all(void)
 	tsr_close(&dev);
 }
 
-/*
- * Objects that are evicted from VRAM into an aperture are evicted from there,
- * too.
- */
+/* Objects evicted from VRAM into an aperture are evicted from there, too. */
 static void eviction_sets_are_emptied(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -183,10 +180,7 @@ static void eviction_sets_are_emptied(void)
 
 #define LOAD_OBJECTS 9
 
-/*
- * Writes and reads objects in all segments until stopped. Each object has one
- * value.
- */
+/* Writes and reads objects of one value each in all segments until stopped. */
 static void load(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);

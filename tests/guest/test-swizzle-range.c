@@ -101,10 +101,7 @@ static void check_seen(struct tsr_device *dev, struct tsr_swizzled *s, uint32_t 
 	tsr_trace_free(&trace);
 }
 
-/*
- * Tiles in memory, rows for the CPU. Words of the neighbouring objects do not
- * change.
- */
+/* Tiles in memory, rows for the CPU. Neighbouring objects do not change. */
 static void check_shape(struct tsr_device *dev, uint32_t ctx, uint32_t layout, uint32_t pitch,
 			uint32_t height)
 {
@@ -123,10 +120,7 @@ static void check_shape(struct tsr_device *dev, uint32_t ctx, uint32_t layout, u
 	}
 	tsr_swizzled_gpu_check(dev, ctx, &before, 3);
 	tsr_swizzled_gpu_check(dev, ctx, &after, 4);
-	/*
-	 * the same linear bytes after eviction, and after the object has come
-	 * back
-	 */
+	/* the same linear bytes after eviction and after a page-in */
 	tsr_pattern_check(&s.bo, 2);
 	tsr_evict_set(tsr_bit(tsr_seg_visible(dev)));
 	require(!tsr_swizzled_resident(dev, &s));
@@ -210,10 +204,7 @@ static void gpu_writes_odd(struct tsr_device *dev, uint32_t ctx, const struct ts
 	tsr_cmd_fini(&cmd);
 }
 
-/*
- * The CPU and the GPU write neighbouring words in turn. Each sees the other's
- * last words.
- */
+/* The CPU and the GPU write neighbouring words, and see each other's. */
 static void in_turns(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -276,9 +267,7 @@ static uint32_t need_ranges(struct tsr_device *dev)
 	return dev->info.num_swizzle_ranges;
 }
 
-/*
- * The least recently used range is reassigned. No object is evicted or moved.
- */
+/* The least recently used range is reassigned, without an eviction or move. */
 static void ranges_go_round(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -307,9 +296,7 @@ static void ranges_go_round(void)
 	tsr_trace_start("swizzle_acquire", "swizzle_release", "evict", "paging_op", NULL);
 	require_eq(tsr_swizzled_read(&s[num], 9), tsr_pattern(num + 1, 9));
 	trace = tsr_trace_stop();
-	/*
-	 * the first object was locked since, so the second one loses its range
-	 */
+	/* the first one was locked since, so the second loses its range */
 	require_eq(loser(&trace, ids, num), num > 1);
 	/* exactly one release, before the new range is set up */
 	require_eq(trace.count, 2);
@@ -408,10 +395,7 @@ static void peer_sees_raw(void *arg)
 	require_eq(word, tsr_pattern(1, 333));
 }
 
-/*
- * A lock without ACQUIRE_RANGE gets no range, and shows raw bytes while it is
- * held.
- */
+/* A lock without ACQUIRE_RANGE gets no range: raw bytes while it is held. */
 static void without_the_flag(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -693,10 +677,7 @@ static void no_access_goes_round_for_ever(void)
 
 /* ---- moves, jobs, processes ------------------------------------------ */
 
-/*
- * A pointer follows its object, and never accesses another object in the old
- * place.
- */
+/* A pointer follows its object, and accesses no other one in the old place. */
 static void pointers_follow_moves(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -763,10 +744,7 @@ static void over_a_suspend(void)
 	tsr_close(&dev);
 }
 
-/*
- * Pointers into ranges survive unbinding, and the newly bound device has no
- * range in use.
- */
+/* Pointers into ranges survive unbinding. The new device has none in use. */
 static void over_an_unbind(void)
 {
 	struct tsr_device dev;
@@ -899,10 +877,7 @@ static uint64_t storm_rounds(struct storm *storm)
 	return __atomic_load_n(&storm->rounds, __ATOMIC_RELAXED);
 }
 
-/*
- * Threads use their pointers while objects are evicted and come back, and jobs
- * read them.
- */
+/* Threads use their pointers while objects move and jobs read them. */
 static void kept_pointers_in_a_storm(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -37,10 +37,7 @@ static struct tsr_swizzled wide(struct tsr_device *dev, uint32_t ctx, uint32_t p
 	return tsr_swizzled_new(dev, ctx, TSR_LAYOUT_TILE4K, pitch, 32, key);
 }
 
-/*
- * Ranges of other objects are released, one at a time, until there is enough
- * storage.
- */
+/* Other objects' ranges are released one by one until there is storage. */
 static void unavailable(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -53,9 +50,7 @@ static void unavailable(void)
 	for (uint32_t i = 0; i < 4; i++)
 		tsr_pattern_check(&s[i].bo, i + 1);
 	require_eq(tsr_ranges_now().used, 4);
-	/*
-	 * needs the storage of three ranges, and takes it from the first three
-	 */
+	/* takes the storage of the first three ranges */
 	start();
 	tsr_pattern_check(&large.bo, 9);
 	require_events(1, 3, 3, "unavailable", 0);
@@ -69,10 +64,7 @@ static void unavailable(void)
 	tsr_close(&dev);
 }
 
-/*
- * If no range may be released any more, the object is evicted, and the CPU
- * still sees it.
- */
+/* If no range may be released, the object is evicted, and seen all the same. */
 static void none_is_left(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -100,10 +92,7 @@ static void none_is_left(void)
 	tsr_close(&dev);
 }
 
-/*
- * A pitch that no range supports is tried once, and no other object loses its
- * range.
- */
+/* An unsupported pitch is tried once, and no other object loses its range. */
 static void unsupported(void)
 {
 	struct tsr_device dev = tsr_open();

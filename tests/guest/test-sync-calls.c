@@ -55,10 +55,7 @@ static uint64_t kernel_memory_for(struct tsr_device *dev, uint32_t ctx, uint32_t
 	return most;
 }
 
-/*
- * A job that waits for one fence a thousand times takes no more memory than
- * with one wait.
- */
+/* A thousand waits for one fence take as much memory as a single one. */
 static void many_waits_for_one(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -349,10 +346,7 @@ static void transfer(struct tsr_device *dev, uint32_t dst, uint64_t point, uint3
 	require_ok(ioctl(dev->fd, DRM_IOCTL_SYNCOBJ_TRANSFER, &args) ? -errno : 0);
 }
 
-/*
- * A syncobj with the second point of a new timeline, which includes both
- * fences.
- */
+/* A syncobj with the second point of a new timeline, which includes both. */
 static uint32_t chained(struct tsr_device *dev, uint32_t a, uint32_t b)
 {
 	uint32_t both = tsr_syncobj_new(dev), timeline = tsr_syncobj_new(dev);
@@ -378,9 +372,7 @@ static void waits_for_both(uint32_t (*join)(struct tsr_device *dev, uint32_t a, 
 	struct tsr_small small;
 	struct tsr_cmd cmd;
 
-	/*
-	 * merged fences are sorted by context, so test both orders of creation
-	 */
+	/* merged fences are sorted by context: test both orders */
 	for (uint32_t i = 0; i < ARRAY_SIZE(ctx); i++)
 		ctx[i] = tsr_context_on(&dev, last_first == i ? dev.render : second);
 	tsr_small_init(&dev, &small, dev.render);

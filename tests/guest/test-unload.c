@@ -120,10 +120,7 @@ static void load_and_unload(void)
 		unload_soon();
 		require_err(__tsr_open_node(), -ENODEV);
 		require_ok(load());
-		/*
-		 * probe must not read beyond the existing descriptors and
-		 * registers
-		 */
+		/* probe must only read existing descriptors and registers */
 		dev = tsr_open();
 		require_eq(tsr_guest_errors(&dev), 0);
 		tsr_close(&dev);

@@ -148,10 +148,7 @@ static void again_and_again(void)
 
 static int fence; /* inherited by the child */
 
-/*
- * Waits in SUBMIT for a foreign fence: an in-fence, or one in the object's
- * reservation.
- */
+/* Waits in SUBMIT for a foreign fence: an in-fence or one at the object. */
 static void submit_behind_fence(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -162,10 +159,7 @@ static void submit_behind_fence(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/*
- * Unplug ends submissions that wait for a foreign fence, without waiting for
- * it.
- */
+/* Unplug ends submissions behind a foreign fence without waiting for it. */
 static void behind_a_foreign_fence(void)
 {
 	struct tsr_client clients[2];
@@ -355,10 +349,7 @@ static struct tsr_device shared;
 static struct tsr_bo locked;
 static uint32_t vm;
 
-/*
- * Swaps out objects. Waits for the stuck job with the reservation of @locked
- * held.
- */
+/* Swaps out. Waits for the stuck job with the reservation of @locked held. */
 static void swap_out(struct tsr_client *client)
 {
 	tsr_swap_out_objects();

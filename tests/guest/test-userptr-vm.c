@@ -441,10 +441,7 @@ static void change_beside_unmap(struct tsr_device *dev)
 
 #define MOMENTS (tap_slow() ? 6u : 24u)
 
-/*
- * The memory is unmapped from the process at any moment while the GPU mapping
- * is removed.
- */
+/* The process unmaps the memory at any moment of the GPU unmapping. */
 static void changes_beside_unmap(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -488,10 +485,7 @@ static pid_t flood_start(struct flood *flood, struct tsr_vm *vm, uint32_t *memor
 	return tap_fork(flood_run, flood);
 }
 
-/*
- * True if the process has queued all jobs, or has slept for a while without
- * progress.
- */
+/* True if all jobs are queued, or after sleep for a while without progress. */
 static bool flood_stopped(const struct flood *flood, pid_t pid)
 {
 	const struct tsr_client client = { .pid = pid };
@@ -505,9 +499,7 @@ static bool flood_stopped(const struct flood *flood, pid_t pid)
 	return true;
 }
 
-/*
- * Number of jobs that a client can queue behind a held one before SUBMIT waits.
- */
+/* Number of jobs that can be queued behind a held one before SUBMIT waits. */
 static uint32_t flood_held(struct tsr_vm *vm, struct tsr_held *held)
 {
 	struct flood flood;

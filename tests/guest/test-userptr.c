@@ -46,10 +46,7 @@ static int __fill(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
 	return ret;
 }
 
-/*
- * Jobs reach every byte, and none beside the object, wherever it is in the
- * aperture.
- */
+/* Jobs reach every byte and none beside, wherever the object is placed. */
 static void jobs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -314,10 +311,7 @@ static void reclaim(void)
 		require_ok(__fill(&dev, ctx, &bo, round + 10));
 		tsr_words_check(mine, WORDS, round + 10);
 
-		/*
-		 * pages that were dropped read as zero, by the GPU as by the
-		 * CPU
-		 */
+		/* dropped pages read as zero, by the GPU as by the CPU */
 		require_ok(madvise(mine, SIZE, MADV_FREE));
 		require_ok(madvise(mine, SIZE, MADV_PAGEOUT));
 		word = mine[0];
@@ -389,10 +383,7 @@ static void read_only(void)
 	tsr_close(&dev);
 }
 
-/*
- * A job that binds the memory for reading, and writes to it, fails at that
- * packet.
- */
+/* A job that binds the memory for reading, and writes to it, fails. */
 static void writes_read_only(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -490,10 +481,7 @@ static void compact_until(void *arg)
 	}
 }
 
-/*
- * The parts of a submission evict and rebind objects while the kernel moves
- * their pages.
- */
+/* Parts evict and rebind objects while the kernel moves their pages. */
 static void split(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -502,10 +490,7 @@ static void split(void)
 	struct many many = many_new(&dev);
 	pid_t pid;
 
-	/*
-	 * the driver looks for pages of later parts no longer than the job
-	 * timeout
-	 */
+	/* pages of later parts must be found within the job timeout */
 	tsr_job_timeout("60000");
 	chain(&dev, ctx, &many, 100);
 	pid = tap_fork(compact_until, churn);

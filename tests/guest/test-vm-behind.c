@@ -33,9 +33,7 @@ static void queue_submit(struct queue *q, uint32_t context, uint32_t job, uint32
 				   q->sync[job]));
 }
 
-/*
- * The first job is held until all are queued, so that timing does not matter.
- */
+/* The first job is held until all are queued, so timing does not matter. */
 static void queue_submit_all(struct queue *q)
 {
 	q->held = tsr_held_open(&q->dev);
@@ -121,10 +119,7 @@ static bool overlap(const struct tsr_trace *trace, const char *error)
 	return two;
 }
 
-/*
- * The next job is in the ring before the previous one has ended (goal of
- * vm_empty_job).
- */
+/* A job is in the ring before the previous one ends (goal of vm_empty_job). */
 static void are_in_the_ring(void)
 {
 	struct tsr_trace trace;

@@ -42,10 +42,7 @@ static void suspend(void)
 	tsr_vm_fill(&vm, AT, a.size, 1);
 	for (uint32_t round = 1; round < 3; round++) {
 		tsr_suspend_devices();
-		/*
-		 * first a null mapping, for which only the page tables can be
-		 * missing
-		 */
+		/* a null mapping first: only its page tables can be missing */
 		require_msg(
 			tsr_vm_try_fill(&vm, AT + MiB(64), MiB(8), 9) != -EFAULT,
 			"behind a suspend a job finds nothing where a null mapping is: the page "

@@ -288,9 +288,7 @@ static void queue_one_more(void *arg)
 	busy_queue(busy, MINE);
 }
 
-/*
- * If as many VMs as there are IDs have jobs, the next VM waits for one of them.
- */
+/* If as many VMs as there are IDs have jobs, the next one has to wait. */
 static void all_numbers_are_busy(void)
 {
 	static struct busy busy;
@@ -534,10 +532,7 @@ static void limit_of_tables(void)
 	while (!(rc = map_far_nulls(&vm, end, 1)))
 		end += one;
 	require_eq(rc, -ENOSPC);
-	/*
-	 * at most one table is in reserve now; an unmapping that needs none
-	 * must succeed
-	 */
+	/* one spare table at most; an unmap that needs none succeeds */
 	large = !bind_block(&vm, DRM_TESSERA_VM_BIND_MAP_NULL, end);
 	require_ok(bind_block(&vm, DRM_TESSERA_VM_BIND_UNMAP, 0));
 	if (large)
@@ -552,9 +547,7 @@ static void limit_of_tables(void)
 	map_far_null_late(&vm, end);
 	refused(&vm, end + one);
 	tsr_vm_unmap(&dev, vm.id, 0, step);
-	/*
-	 * one at a time, because larger calls reserve more tables than they use
-	 */
+	/* one at a time: larger calls reserve more tables than they use */
 	for (uint64_t at = 0; at < step; at += one)
 		map_far_null_late(&vm, at);
 	tsr_vm_unmap(&dev, vm.id, 0, end + one);
@@ -658,10 +651,7 @@ static void map_some(void *arg)
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
 
-	/*
-	 * take the minimum: other allocations may be counted, on the debug
-	 * kernel many
-	 */
+	/* take the minimum, because other allocations may be counted */
 	*pages = UINT32_MAX;
 	for (uint64_t i = 0; i < TRIES; i++) {
 		uint32_t one = pages_of_far_nulls(&vm, (i * FAR_NULLS) << 30);
@@ -741,10 +731,7 @@ static void no_tables_for_a_move(void)
 #define MANY 256 /* in one call, which reserves tables before it knows how many it needs */
 #define MAX_MAPPINGS 65536
 
-/*
- * Replaced mappings do not count against the limit, however often mappings are
- * replaced.
- */
+/* Replaced mappings do not count against the limit. */
 static void limit_of_mappings(void)
 {
 	struct drm_tessera_vm_bind_op *ops = calloc(MANY, sizeof(*ops));

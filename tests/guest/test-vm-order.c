@@ -50,9 +50,7 @@ static struct tsr_bo mapped(struct tsr_vm *vm, uint64_t size, uint32_t set, uint
 	return bo;
 }
 
-/*
- * An object in hidden memory that moves to the aperture if the CPU accesses it.
- */
+/* An object in hidden memory; moves to the aperture for CPU accesses. */
 static struct tsr_bo unmapped(struct tsr_vm *vm)
 {
 	uint32_t gart = tsr_bit(tsr_seg_gart(vm->dev));
@@ -297,10 +295,7 @@ static void memory_lasts(void)
 	memory_lasts_once(true);
 }
 
-/*
- * Page tables of an unmapped range last until jobs that were queued before have
- * ended.
- */
+/* Page tables of an unmapped range last until earlier jobs have ended. */
 static void tables_last(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -472,8 +467,7 @@ static void run_nowhere(struct tsr_device *dev, uint32_t id)
 }
 
 /*
- * A VM finds nothing of a destroyed VM whose ID it gets, because all other IDs
- * are in use.
+ * A VM finds nothing of the destroyed VM whose ID it gets (the only free one).
  */
 static void nothing_is_left(void)
 {

@@ -97,10 +97,7 @@ static void fence_of_tables(void)
 	tsr_close(&dev);
 }
 
-/*
- * RES-2: all evicted objects are back before a job runs, including its own
- * commands.
- */
+/* RES-2: all evicted objects are back before a job, its commands, too. */
 static void brought_back(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -170,9 +167,7 @@ static void list_decides(void)
 	require_fault(&vm, AT);
 	require_fault(&vm, AT + MiB(8) + KiB(4));
 	require_fault(&second, AT);
-	/*
-	 * neither a move nor a new mapping makes an unlisted object accessible
-	 */
+	/* no move and no new mapping makes it accessible */
 	tsr_evict_set(tsr_bit(hidden));
 	tsr_gpu_touch(&dev, vm.patched, &bo);
 	require_fault(&vm, AT);
@@ -184,10 +179,7 @@ static void list_decides(void)
 	tsr_close(&dev);
 }
 
-/*
- * RES-2, RES-4: a job that is submitted while its objects are being paged in
- * finds them.
- */
+/* RES-2, RES-4: a job submitted during page-ins finds its objects. */
 static void early(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -217,9 +209,7 @@ static void early(void)
 	tsr_close(&dev);
 }
 
-/*
- * RES-6: jobs that were queued before an object leaves the list still find it.
- */
+/* RES-6: jobs queued before an object leaves the list still find it. */
 static void late(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -280,10 +270,7 @@ static void closed(void)
 	tsr_close(&dev);
 }
 
-/*
- * Uses up all page tables, including those that the caller's VMs have in
- * reserve.
- */
+/* Uses up all page tables, including those that VMs have in reserve. */
 static void use_up_tables(struct tsr_vm *vm)
 {
 	uint32_t step = 64;
@@ -641,9 +628,7 @@ static void *evict_all(void *arg)
 	return NULL;
 }
 
-/*
- * RES-2: no job runs with an object missing, at whatever moment it is evicted.
- */
+/* RES-2: no job runs with an object missing, whenever it is evicted. */
 static void storm(void)
 {
 	struct tsr_device dev = tsr_open();

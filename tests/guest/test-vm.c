@@ -482,10 +482,7 @@ static void two_processes(void)
 		tap_join(pid[i]);
 }
 
-/*
- * An object in VMs of two files, twice in one of them. A move is visible in
- * all.
- */
+/* An object in VMs of two files, twice in one. All of them see a move. */
 static void shared(void)
 {
 	struct tsr_device a = tsr_open(), b = tsr_open();
@@ -521,10 +518,7 @@ static void shared(void)
 	tsr_close(&b);
 }
 
-/*
- * RES-6: a fault loses its context and the jobs queued there, and no other
- * context.
- */
+/* RES-6: a fault loses its context with the jobs queued there, no other. */
 static void faults(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -722,9 +716,7 @@ static void lifetime(void)
 	tsr_close(&dev);
 }
 
-/*
- * Requirements, section 4: invalid operations are refused, and change nothing.
- */
+/* Requirements, section 4: invalid operations are refused as a whole. */
 static void bad_operations(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -925,10 +917,7 @@ static void random_changes(void)
 
 #define FAULTS (TSR_EXPECT(MMU) | TSR_EXPECT(READ_ONLY))
 
-/*
- * A mapping keeps its object alive, and a synchronous BO_DESTROY does not wait
- * for it.
- */
+/* A mapping keeps its object, and a synchronous BO_DESTROY does not wait. */
 static void destroy_mapped(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -344,7 +344,7 @@ static void waiting_for_what_is_kept(void)
 	tsr_close(&dev);
 }
 
-#define TURN_PARTS 1024 /* after that many parts a group gives up its hold */
+#define TURN_PARTS 1024 /* parts after which the turn of a holder ends */
 #define TURNS_PARTS 1600
 
 static void submit_kept_for_long(struct tsr_client *client)

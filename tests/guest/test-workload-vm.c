@@ -84,10 +84,7 @@ static void with_faults(void)
 	tsr_close(&dev);
 }
 
-/*
- * Two clients that want more than memory, one that wants little, and a shared
- * object.
- */
+/* Two clients that want too much, one that wants little, a shared object. */
 static void several_processes(void)
 {
 	struct tsr_device dev = tsr_open();

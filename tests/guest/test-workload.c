@@ -94,10 +94,7 @@ static void forced_cuts(void)
 	tsr_close(&dev);
 }
 
-/*
- * Two clients that want more than memory, two that want little, and a shared
- * object.
- */
+/* Two clients that want too much, two that want little, a shared object. */
 static void several_processes(void)
 {
 	struct tsr_device dev = tsr_open();

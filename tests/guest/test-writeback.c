@@ -205,10 +205,7 @@ static void targets_move(void)
 		add_capture(&b, &req, &b.target, &fence);
 		require_ok(__tsr_commit(b.kms.dev.fd, &req, DRM_MODE_ATOMIC_ALLOW_MODESET));
 		await(fence);
-		/*
-		 * the eviction copies the frame whether or not the CPU has read
-		 * it
-		 */
+		/* eviction copies the frame even if the CPU never reads it */
 		if (i % 2)
 			same(&b, &b.target, &s, 1);
 		tsr_wait_for(leaves(dev, &b.target.bo, tsr_bit(seg)));
@@ -247,10 +244,7 @@ static void beside_end(struct beside *w, int32_t fence)
 	bench_end(&w->b);
 }
 
-/*
- * The out-fence is attached to the target of its own commit, which must not
- * wait for it.
- */
+/* The out-fence is at the commit's own target: it must not wait for it. */
 static void behind_itself(void)
 {
 	struct tsr_atomic req = {};

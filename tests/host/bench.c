@@ -52,10 +52,7 @@ static double plan_once(struct job *job, struct tessera_split_plan *plan)
 	return (b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec);
 }
 
-/*
- * Median CPU time of a plan, in ns. Runs with the short and the long list
- * alternate.
- */
+/* Median CPU time of a plan in ns. Short and long lists alternate. */
 static void measure(enum pattern p, u64 cut_cost, double *small, double *large)
 {
 	double s[RUNS], l[RUNS];
@@ -148,10 +145,7 @@ static void equal_row(enum pattern p, bool cut_all, struct worst *worst)
 	job_free(&job);
 }
 
-/*
- * Compared with Belady's rule on the bare list: a cut at every entry, nothing
- * pinned.
- */
+/* Against Belady's rule on the bare list: cut everywhere, nothing pinned. */
 static void bare_row(enum pattern p)
 {
 	struct tessera_split_plan plan = {};
@@ -183,9 +177,7 @@ static void bench_equal(void)
 	row("paging_vs_optimal", "", worst.own, "MiB", worst.best, "1.05");
 }
 
-/*
- * Modelled time of a plan in MiB: a part takes as long as moving @cost bytes.
- */
+/* Modelled time of a plan in MiB: a part takes as long as @cost bytes. */
 static double modelled(struct job *job, u64 knob, u64 cost, enum tessera_split_force force)
 {
 	struct tessera_split_plan plan = {};
@@ -199,9 +191,7 @@ static double modelled(struct job *job, u64 knob, u64 cost, enum tessera_split_f
 	return mib;
 }
 
-/*
- * Compared with the better one of fewest parts and a cut at every split point.
- */
+/* Against the better one of fewest parts and a cut at every split point. */
 static void cost_row(enum pattern p, u64 cost, struct worst *worst)
 {
 	char name[64];

@@ -158,10 +158,7 @@ static void count(struct tally *t, const struct oracle_case *c, const struct tes
 	t->last_resort += last_resort;
 }
 
-/*
- * The same case planned in batches, alone and while other clients change
- * memory.
- */
+/* The same case in batches, alone and while other clients change memory. */
 static bool check_windows(struct oracle *o, u64 seed, const struct tessera_split_plan *whole,
 			  struct tally *t, bool show)
 {

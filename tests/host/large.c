@@ -76,10 +76,7 @@ static bool do_op(struct world *w, const struct tessera_split_op *op)
 	}
 }
 
-/*
- * True if one more allocation would fit beside the allocations that the part
- * touched.
- */
+/* True if one more allocation fits beside those that the part touched. */
 static bool has_room(const struct world *w, u32 id)
 {
 	u32 n = w->in->allocs[id].size, run = 0, i;

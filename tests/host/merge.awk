@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Joins the TAP of several programs into one stream. A program's last line is
-# "exit CODE NAME", so that one that crashes counts as a failure.
+# Joins the TAP output of several programs into one stream. The last line of each
+# program is "exit CODE NAME", so that a crash counts as a failure.
 BEGIN { print "TAP version 13" }
 /^TAP version/ || /^1\.\./ { next }
 /^exit / {

@@ -158,10 +158,7 @@ u64 parts_bytes(const struct tessera_split_input *in, const struct tessera_split
 			if (id)
 				need(&c, id, p, missing, &n_missing);
 		}
-		/*
-		 * all uses inside the part are over before any allocation can
-		 * leave
-		 */
+		/* uses inside the part end before an allocation can leave */
 		for (i = 0; i < n_missing; i++)
 			make_resident(&c, missing[i], p, policy);
 		for (i = part->first; i < part->end; i++) {
@@ -179,10 +176,7 @@ u64 parts_bytes(const struct tessera_split_input *in, const struct tessera_split
 	return c.bytes;
 }
 
-/*
- * Bytes moved by Belady's rule on the bare list, as if the job were cut at
- * every entry.
- */
+/* Bytes by Belady's rule on the bare list, as if cut at every entry. */
 u64 whole_bytes(const struct tessera_split_input *in)
 {
 	struct cache c = {

@@ -47,18 +47,12 @@ static u32 pick(enum pattern p, u32 i, u32 n, u32 n_allocs, u64 *state, const u6
 	case PATTERN_CYCLIC:
 		return i % n_allocs;
 	case PATTERN_TWO_PHASE:
-		/*
-		 * The second phase uses other allocations, and some of the
-		 * first phase.
-		 */
+		/* the second phase uses others, and some of the first */
 		if (i < n / 2 || !pattern_rnd(state, 8))
 			return zipf(state, sum, n_allocs) / 2;
 		return half + zipf(state, sum, n_allocs) / 2;
 	case PATTERN_SCENE:
-		/*
-		 * Each tile draws with a few textures of its own and with
-		 * shared ones.
-		 */
+		/* each tile uses a few textures of its own, and shared ones */
 		if (!pattern_rnd(state, 4))
 			return pattern_rnd(state, 4);
 		return (i / 64 * 5 + pattern_rnd(state, 12)) % n_allocs;

@@ -59,9 +59,7 @@ typedef u64 __le64;
 #endif
 #define __counted_by(member)
 
-/*
- * Comparisons in pure/ are strict orders, so every sort gives the same result.
- */
+/* Comparisons in pure/ are strict orders: every sort has the same result. */
 static inline void sort(void *base, size_t num, size_t size,
 			int (*cmp)(const void *a, const void *b), void *swap)
 {

@@ -61,9 +61,7 @@ TSR_ABI_SIZE(vm_bind_op, 40);
 TSR_ABI_SIZE(vm_bind, 40);
 TSR_ABI_SIZE(submit_vm, 40);
 
-/*
- * SPLIT-5: a patch list entry carries allocation index, slot and split offset
- */
+/* SPLIT-5: a patch entry carries allocation index, slot and split offset */
 TSR_ABI_AT(array, array, 8);
 TSR_ABI_AT(query, data, 8);
 TSR_ABI_AT(query_device, caps, 32);

@@ -19,10 +19,7 @@ struct tsr_call {
 };
 
 void tsr_call_start(struct tsr_call *call, void (*fn)(void *arg), void *arg);
-/*
- * True while the thread is in the driver wait @row, a row of the debugfs file
- * "waits".
- */
+/* True while the thread is in the driver wait @row of debugfs "waits". */
 bool tsr_call_waits(const struct tsr_call *call, const char *row);
 void tsr_call_join(struct tsr_call *call);
 

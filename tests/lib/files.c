@@ -232,9 +232,7 @@ static void turn_everywhere(const char *name, const char *value)
 	globfree(&found);
 }
 
-/*
- * On all devices: the first one may have been replaced or unplugged meanwhile.
- */
+/* On all devices: the first one may have been replaced or unplugged. */
 static void turn_back(uint32_t i)
 {
 	turn_everywhere(knobs->list[i].name, knobs->list[i].before);

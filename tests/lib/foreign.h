@@ -21,9 +21,7 @@ struct tsr_small;
 int tsr_export_flags(int fd, uint32_t handle, uint32_t flags);
 int tsr_export(struct tsr_device *dev, const struct tsr_bo *bo);
 int __tsr_import(int fd, int dmabuf, uint32_t *handle);
-/*
- * Imports, and retries while the exporter's bytes are not there yet (-EBUSY).
- */
+/* Imports. Retries while the exporter's bytes are not there yet (-EBUSY). */
 void tsr_import_wait(int fd, int dmabuf, uint32_t *handle);
 /*
  * Adds the fence of @sync_file to the dma-buf's reservation. @flags
@@ -43,24 +41,18 @@ int tsr_small_behind(struct tsr_client *client, struct tsr_device *dev, struct t
 
 /*
  * Forks a child that claims all of the aperture. Objects in the aperture move
- * out, each after the jobs that use it. tap_join() returns when the child's
- * submission has been accepted.
+ * out, each after the jobs that use it. Call tap_join() once these jobs have
+ * ended; the child may wait for them until then.
  */
 pid_t tsr_push_out(struct tsr_device *dev);
 
-/*
- * Skips the test unless the kernel notifies importers of moves. Only the debug
- * kernels do.
- */
+/* Skips the test unless importers are notified of moves (debug kernels). */
 void tsr_move_notify_need(void);
 
 /* Opens vgem's card node; returns -1 without vgem. */
 int tsr_vgem_open(void);
 int tsr_vgem_need(void); /* skips the test without vgem */
-/*
- * NULL if the kernel has no vgem or has not loaded it (`modules: vgem` in
- * .args).
- */
+/* NULL if the kernel has not loaded vgem (`modules: vgem` in .args). */
 struct tsr_foreign *tsr_foreign_open(void);
 struct tsr_foreign *tsr_foreign_need(void); /* skips the test without vgem */
 void tsr_foreign_close(struct tsr_foreign *foreign); /* signals the remaining fences */

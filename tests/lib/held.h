@@ -21,9 +21,7 @@ struct tsr_held {
 	uint32_t done; /* syncobj with the fence of the last held job */
 };
 
-/*
- * Skips the test without a second render engine or without the host's monitor.
- */
+/* Skips the test without a second render engine or the host's monitor. */
 struct tsr_held tsr_held_open(struct tsr_device *dev);
 /*
  * The stuck job runs on @engine. A test that holds jobs behind several engines

@@ -29,10 +29,7 @@ static void read_line(int fd, char *line, size_t size)
 	line[n] = 0;
 }
 
-/*
- * Reads the reply to the command @id. Skips events and replies to other
- * commands.
- */
+/* Reads the reply to the command @id. Skips events and other replies. */
 static void execute(int fd, const char *id, const char *command, char *line, size_t size)
 {
 	char wanted[64];
@@ -174,7 +171,10 @@ static void hang_next(uint32_t number, uint32_t engine)
 
 	require(number < MOST_DEVICES);
 	if (first)
-		/* if the test fails, everything that waits for the job has to end */
+		/*
+		 * if the test fails, everything that waits for the job has to
+		 * end
+		 */
 		atexit(tsr_engine_let_go);
 	first = false;
 	__atomic_or_fetch(&hung[number], 1u << engine, __ATOMIC_SEQ_CST);

@@ -25,9 +25,7 @@ struct tsr_stuck {
 	uint32_t number, engine; /* tsr_pci_number() of the device, and the job's engine */
 };
 
-/*
- * Submit the job to dev->render (or @engine); it hangs before its first packet.
- */
+/* Submit it to dev->render (or @engine); it hangs before its first packet. */
 struct tsr_stuck tsr_stuck_start(struct tsr_device *dev, uint32_t ctx);
 struct tsr_stuck tsr_stuck_start_on(struct tsr_device *dev, uint32_t ctx, uint32_t engine);
 /*
@@ -44,10 +42,7 @@ void tsr_stuck_end(struct tsr_stuck *stuck); /* releases the job and waits for i
  * before the job was released. The caller still has to call tsr_stuck_end().
  */
 bool tsr_stuck_during(void (*fn)(void *arg), void *arg);
-/*
- * Called by @fn right before the call that is expected to wait for the stuck
- * job.
- */
+/* Called by @fn before the call that is expected to wait for the stuck job. */
 void tsr_stuck_last_call(void);
 
 /* A job at virtual addresses that waits for a stuck job. */

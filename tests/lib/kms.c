@@ -407,10 +407,7 @@ uint32_t tsr_crc_now(struct tsr_kms *kms, uint32_t crtc)
 	return crc;
 }
 
-/*
- * ---- the expected picture
- * ------------------------------------------------------
- */
+/* ---- the expected picture -------------------------------------------- */
 
 static uint32_t div255(uint32_t x)
 {
@@ -441,9 +438,7 @@ static uint32_t blend(const struct tsr_show *show, uint32_t texel, uint32_t belo
 	return out;
 }
 
-/*
- * Source texel of pixel (i, j) of the rectangle: chapter 15.4 of hardware.rst.
- */
+/* Source texel of pixel (i, j): chapter 15.4 of hardware.rst. */
 static uint32_t texel(const struct tsr_show *show, uint32_t i, uint32_t j)
 {
 	bool turned = show->rotation & (DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_270);

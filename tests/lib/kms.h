@@ -96,10 +96,7 @@ void tsr_dark(struct tsr_kms *kms, const struct tsr_head *head);
 struct drm_event_vblank tsr_event(int fd); /* waits for the next event */
 int64_t tsr_event_ns(const struct drm_event_vblank *event);
 
-/*
- * Starts the CRCs of the CRTC with index @crtc. Returns a file to read them
- * from.
- */
+/* Starts the CRCs of the CRTC with index @crtc. Returns their file. */
 int tsr_crc_begin(uint32_t crtc);
 void tsr_crc_end(int fd);
 uint32_t tsr_crc_next(int fd, uint32_t *frame);

@@ -14,10 +14,7 @@ uint64_t tsr_oom_kills(void); /* since boot */
  * the test if TTM has no debugfs file for that.
  */
 long tsr_swap_out_objects(void);
-/*
- * Number of objects in device memory whose system pages still hold the same
- * bytes.
- */
+/* Number of resident objects whose system pages still hold the same bytes. */
 uint32_t tsr_num_clean(void);
 
 /*

@@ -33,10 +33,7 @@ const char *tsr_pci_slot(void);
  * end of the process.
  */
 volatile uint32_t *tsr_pci_map_registers(void);
-/*
- * The memory layout that the device's registers describe; the driver must
- * report the same.
- */
+/* The memory layout in the device's registers; the driver reports the same. */
 struct tsr_registers {
 	struct drm_tessera_query_segment segs[TSR_MAX_SEGMENTS];
 	uint32_t num_segs;
@@ -44,10 +41,7 @@ struct tsr_registers {
 };
 
 struct tsr_registers tsr_pci_registers(void); /* unbinds the driver meanwhile */
-/*
- * Requires that the segments of the file equal those of the registers, byte for
- * byte.
- */
+/* Requires that the file's segments equal the registers, byte for byte. */
 void tsr_pci_same_segments(const struct tsr_registers *regs, const struct tsr_device *dev);
 /*
  * Bytes that are still DMA-mapped for the unbound device. 0 if the kernel does

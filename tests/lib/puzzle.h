@@ -19,9 +19,7 @@ struct tsr_puzzle {
 
 extern const struct tsr_puzzle tsr_puzzle[TSR_PUZZLE_OBJECTS];
 
-/*
- * Creates the objects. Returns the log, mapped: word n is 1 if step n has run.
- */
+/* Creates the objects. Returns the log: word n is 1 if step n has run. */
 struct tsr_bo tsr_puzzle_objects(struct tsr_device *dev, struct tsr_bo *bos);
 /*
  * Appends the puzzle's commands to @cmd. With @rebind, each step rebinds all

@@ -195,10 +195,7 @@ static void collect(bool rearm)
 	globfree(&found);
 }
 
-/*
- * For a test that exits with open files: collects while its objects still
- * exist.
- */
+/* For a test that exits with open files, while its objects still exist. */
 static void collect_at_exit(void)
 {
 	collect(false);

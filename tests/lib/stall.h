@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several clients at once: one whose submissions run in many parts, in a
- * process that may be killed, and what the other clients notice of it.
+ * Several clients at once. One of them, in a process that may be killed,
+ * submits work in many parts. The helpers show what the other clients notice of
+ * it.
  */
 #ifndef TSR_STALL_H
 #define TSR_STALL_H
@@ -14,8 +15,8 @@
 
 /*
  * A submission of exactly @parts parts: two objects take turns in one slot, and
- * the visible segment has space for one of them. Part i writes i + 1 to word i
- * / 2 of object i % 2.
+ * the visible segment has space for one of them. Part i writes i + 1 to word
+ * i/2 of object i%2.
  */
 struct tsr_rotation {
 	struct tsr_bo bos[2];
@@ -76,9 +77,7 @@ int tsr_client_submit(struct tsr_client *client, struct tsr_device *dev, uint32_
 		      const struct tsr_cmd *cmd, uint32_t wait, uint32_t signal);
 /* Engine time that the client has used so far, in nanoseconds. */
 uint64_t tsr_client_engine_ns(const struct tsr_client *client, const char *engine);
-/*
- * Waits until the client is inside SUBMIT and part of the submission has run.
- */
+/* Waits until the client is inside SUBMIT and some of it has run. */
 void tsr_client_wait_running(const struct tsr_client *client);
 /*
  * True if the client's process sleeps. After tsr_client_submit() was entered,
@@ -87,10 +86,7 @@ void tsr_client_wait_running(const struct tsr_client *client);
 bool tsr_client_asleep(const struct tsr_client *client);
 /* Fails the test if the client has ended with an error. */
 void tsr_client_check(const struct tsr_client *client);
-/*
- * Duplicates a file descriptor of the client into this process. The client
- * keeps its own.
- */
+/* Duplicates a file descriptor of the client, which keeps its own. */
 int tsr_client_take_fd(const struct tsr_client *client, int fd);
 /* Kills the client. Returns the nanoseconds until it was gone. */
 uint64_t tsr_client_kill(struct tsr_client *client);
@@ -125,9 +121,7 @@ struct tsr_run {
 };
 
 uint64_t tsr_device_clock(struct tsr_device *dev);
-/*
- * The jobs that ran on an engine, ordered by start. The caller frees the array.
- */
+/* The jobs that ran on an engine, by start. The caller frees the array. */
 struct tsr_run *tsr_trace_runs(const struct tsr_trace *trace, uint32_t engine, size_t *count);
 
 #endif /* TSR_STALL_H */

@@ -31,9 +31,7 @@ struct tsr_swizzled tsr_swizzled_new(struct tsr_device *dev, uint32_t ctx, uint3
 /* The same with two pages; odd keys get TILE4K, even keys MORTON. */
 struct tsr_swizzled tsr_swizzled_small(struct tsr_device *dev, uint32_t ctx, uint32_t key);
 bool tsr_swizzled_resident(struct tsr_device *dev, const struct tsr_swizzled *s);
-/*
- * Checks the pattern through the GPU, which accesses the object in its layout.
- */
+/* Checks the pattern with the GPU, which accesses the object in its layout. */
 void tsr_swizzled_gpu_check(struct tsr_device *dev, uint32_t ctx, const struct tsr_swizzled *s,
 			    uint32_t key);
 uint32_t tsr_swizzled_read(const struct tsr_swizzled *s, uint64_t word);

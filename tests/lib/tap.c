@@ -55,10 +55,7 @@ void tap_note(const char *fmt, ...)
 /* process of the running test; its children inherit the value */
 static pid_t test_pid;
 
-/*
- * The test's own process runs its atexit() handlers, which undo changes to the
- * kernel.
- */
+/* In the test's own process atexit() handlers undo changes to the kernel. */
 static _Noreturn void leave(int code)
 {
 	fflush(NULL);
@@ -183,10 +180,7 @@ bool tap_long(void)
 	return tap_env("LONG", 0);
 }
 
-/*
- * Marks a test in the kernel log, so that messages of the kernel can be
- * assigned to it.
- */
+/* Marks a test in the kernel log, to tell which messages belong to it. */
 static void mark(const char *what, const char *name, const char *more)
 {
 	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
@@ -267,10 +261,7 @@ static bool in_group(const char *task, pid_t group)
 	return end && sscanf(end, ") %*c %*d %d", &found) == 1 && found == group;
 }
 
-/*
- * Prints the stacks of the test's threads and of its children, and the driver's
- * waits.
- */
+/* Prints the stacks of the test's processes, and the driver's waits. */
 static void tell_tasks(pid_t group)
 {
 	glob_t found;
@@ -296,9 +287,7 @@ static void tell_tasks(pid_t group)
 	}
 }
 
-/*
- * Prints the tasks twice, because a single look cannot tell a loop from a wait.
- */
+/* Prints tasks twice: a single look cannot tell a loop from a wait. */
 static void tell_hung(pid_t pid)
 {
 	for (int i = 0; i < 2; i++) {
@@ -335,10 +324,7 @@ static int run_one(const struct tap_test *test)
 	if (pid < 0)
 		return TAP_EXIT_FAIL;
 	if (!pid) {
-		/*
-		 * its own process group, so that its children can be killed
-		 * with it
-		 */
+		/* a group of its own, so that its children can be killed */
 		setpgid(0, 0);
 		test_pid = getpid();
 		/* in case the runner dies */

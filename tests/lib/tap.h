@@ -22,9 +22,7 @@ struct tap_test {
 	unsigned int timeout; /* seconds; 0: the default */
 };
 
-/*
- * Run in the parent around each test. after() returns NULL, or an error text.
- */
+/* Run in the parent around each test. after() returns NULL or an error text. */
 struct tap_hooks {
 	void (*before)(const struct tap_test *test);
 	const char *(*after)(const struct tap_test *test);
@@ -37,10 +35,7 @@ int tap_run(int argc, char **argv, const struct tap_test *tests, size_t count,
 void tap_fail(const char *file, int line, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
 void tap_skip(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/*
- * The rule that the following steps check. It is printed with a failure. NULL
- * ends it.
- */
+/* The rule that the next steps check, printed with a failure. NULL ends it. */
 void tap_rule(const char *rule);
 void tap_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

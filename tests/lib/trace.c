@@ -124,8 +124,7 @@ static void make_instance(bool the_kept)
 		put("tracing_on", "0");
 		put("trace_clock", "global");
 		/*
-		 * pages are expensive on the debug kernel; an overflow fails
-		 * the test
+		 * pages are slow on the debug kernel; overflow fails the test
 		 */
 		put("buffer_size_kb", tap_slow() ? "1024" : "4096");
 		return;
@@ -152,10 +151,7 @@ void tsr_trace_start(const char *first, ...)
 	put("tracing_on", "1");
 }
 
-/*
- * Uses an instance of its own, because the events must not appear in other
- * traces.
- */
+/* Uses its own instance, so that no other trace has these events. */
 void tsr_trace_start_own(const char *event)
 {
 	char text[96];

@@ -23,9 +23,7 @@ struct tsr_trace {
 	bool lost; /* the buffer overflowed */
 };
 
-/*
- * Called by the runner: before the first test, after each test, after the last.
- */
+/* Called by the runner: before the first test, after each, after the last. */
 void tsr_traces_begin(void);
 void tsr_traces_end(void);
 void tsr_traces_leave(void);
@@ -47,10 +45,7 @@ void tsr_trace_start_own(const char *event);
 void tsr_trace_start_waits(void);
 bool tsr_trace_waits_for_fence(pid_t tid);
 bool tsr_trace_waits_for_lock(pid_t tid);
-/*
- * Number of events of that name so far. With @bo set, only those that name the
- * object.
- */
+/* Number of events of that name so far; with @bo set, only of this object. */
 size_t tsr_trace_so_far(const char *name, uint64_t bo);
 /* Stop, and read the recorded events. */
 struct tsr_trace tsr_trace_stop(void);
@@ -64,9 +59,7 @@ bool tsr_event_has(const struct tsr_event *ev, const char *key);
 /* Value of a field. Fails the test if the event has no such field. */
 uint64_t tsr_event_u64(const struct tsr_event *ev, const char *key);
 bool tsr_event_is(const struct tsr_event *ev, const char *key, const char *value);
-/*
- * Bytes of all paging operations of one kind on @bo. 0 for @bo: on any object.
- */
+/* Bytes of all paging operations of one kind on @bo, or on any if it is 0. */
 uint64_t tsr_trace_paged(const struct tsr_trace *trace, const char *kind, uint64_t bo);
 /* True if a CPU fault was resolved with this backing. */
 bool tsr_trace_faulted(const struct tsr_trace *trace, const char *backing);

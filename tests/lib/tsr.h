@@ -82,10 +82,7 @@ struct tsr_bo {
 
 int __tsr_bo_create(int fd, struct drm_tessera_bo_create *args);
 struct tsr_bo tsr_bo_new(struct tsr_device *dev, uint64_t size, uint32_t supported, uint32_t flags);
-/*
- * An object that prefers @home and also supports the segments of the mask
- * @more.
- */
+/* An object that prefers @home and also supports the segments @more. */
 struct tsr_bo tsr_bo_prefers(struct tsr_device *dev, uint64_t size,
 			     const struct drm_tessera_query_segment *home, uint32_t more,
 			     uint32_t flags);
@@ -120,10 +117,7 @@ static inline uint32_t tsr_pattern(uint32_t key, uint64_t i)
 {
 	return (key << 24 | 0x00800000) ^ (uint32_t)(i * 2654435761u >> 9);
 }
-/*
- * Fails the test if @word is not the pattern's, and says which pattern it does
- * come from.
- */
+/* Fails the test if @word is not the pattern's, and says whose it is. */
 void tsr_pattern_word(const char *file, int line, const char *what, uint32_t word, uint32_t key,
 		      uint64_t i);
 #define tsr_pattern_require(word, key, i) tsr_pattern_word(__FILE__, __LINE__, #word, word, key, i)
@@ -199,9 +193,7 @@ static inline uint32_t tsr_cmd_bytes(const struct tsr_cmd *cmd)
 }
 
 uint32_t *tsr_cmd_packet(struct tsr_cmd *cmd, uint32_t op, uint32_t flags, uint32_t dwords);
-/*
- * Index of the object in the allocation list. Adds it if it is not listed yet.
- */
+/* Index of the object in the allocation list. Adds it if necessary. */
 uint32_t tsr_cmd_alloc(struct tsr_cmd *cmd, uint32_t handle, bool write);
 /* All binds between these two calls form one split point. */
 void tsr_cmd_group_begin(struct tsr_cmd *cmd);
@@ -277,10 +269,7 @@ void tsr_evict_all(struct tsr_device *dev, uint32_t context,
 /* Evicts all that can be evicted from a set of segments, through debugfs. */
 void tsr_evict_set(uint32_t segments);
 
-/*
- * Suspends all devices and resumes them at once. Skips the test if the kernel
- * cannot.
- */
+/* Suspends and resumes all devices. Skips the test if the kernel cannot. */
 void tsr_suspend_devices(void);
 void tsr_suspend_devices_for(const char *seconds); /* stays suspended for that time */
 void tsr_hibernate_devices(void); /* up to the image, which is not written */
@@ -290,10 +279,7 @@ void tsr_hibernate_devices(void); /* up to the image, which is not written */
 /* The whole file, NUL-terminated, or NULL. The caller frees it. */
 char *tsr_read_file(const char *path);
 int tsr_write_file(const char *path, const char *text);
-/*
- * Access memory of this process as a debugger would, through /proc/self/mem. 0
- * or -errno.
- */
+/* Access own memory as a debugger would (/proc/self/mem). 0 or -errno. */
 int tsr_proc_mem_read(const void *address, void *out, size_t bytes);
 int tsr_proc_mem_write(void *address, const void *in, size_t bytes);
 char tsr_task_state(pid_t tid); /* state letter in /proc, or 0 if it is gone */

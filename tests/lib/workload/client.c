@@ -45,10 +45,7 @@ struct client {
 	struct wl_progress sum;
 };
 
-/*
- * ---- delayed fences
- * -------------------------------------------------------------
- */
+/* ---- delayed fences -------------------------------------------------- */
 
 static void *signal_late(void *arg)
 {

@@ -61,8 +61,7 @@ uint64_t wl_cpu_offset(const struct wl_object *object, uint64_t raw)
 }
 
 /*
- * True if the view has the object's own layout, so that rows are contiguous in
- * the model.
+ * True if the view has the object's layout: rows are contiguous in the model.
  */
 static bool is_native(const struct wl_view *view)
 {

@@ -231,10 +231,7 @@ static void bind(struct workload *wl, uint32_t n)
 	struct wl_slot *slot = &wl->slots[n];
 	struct tsr_surface surface;
 
-	/*
-	 * sometimes bind another view first: both packets are patched, the
-	 * second counts
-	 */
+	/* sometimes bind another view first; the last one counts */
 	for (int twice = wl_pick(wl, 8) == 0; twice >= 0; twice--) {
 		struct wl_view other = slot->view;
 
@@ -248,10 +245,7 @@ static void bind(struct workload *wl, uint32_t n)
 	slot->bound = slot->held = true;
 }
 
-/*
- * Binds the slots chosen by change_slots(): a part of them, or with @all the
- * rest.
- */
+/* Binds some of the slots chosen by change_slots(); with @all, the rest. */
 static void bind_some(struct workload *wl, bool all)
 {
 	for (uint32_t i = 0; i < WL_SLOTS; i++) {
@@ -395,9 +389,7 @@ static void one_op(struct workload *wl)
 		return;
 	}
 	from = &wl->slots[src].view;
-	/*
-	 * formats are not converted, and two views of one object could overlap
-	 */
+	/* formats are not converted, and views of one object may overlap */
 	if (to->texel != from->texel || (to->object == from->object && dst != src))
 		one_fill(wl, dst);
 	else

@@ -34,10 +34,7 @@ void wl_compare(const struct workload *wl, const struct wl_object *object, const
 	}
 }
 
-/*
- * Copies a piece of the object to the staging object, in the order that the CPU
- * sees.
- */
+/* Copies a piece to the staging object, in the order that the CPU sees. */
 static void read_back(struct workload *wl, struct wl_object *object, uint64_t at, uint64_t bytes)
 {
 	struct tsr_surface from = { .format = TSR_FORMAT_R32,
@@ -125,10 +122,7 @@ void wl_peek_object(struct workload *wl, struct wl_object *object)
 {
 	uint64_t bytes, at = pick_piece(wl, object, &bytes);
 
-	/*
-	 * wait for writers only: readers may go on, and the object may move
-	 * meanwhile
-	 */
+	/* wait for writers only: readers, and moves, may go on */
 	require_ok(__tsr_bo_wait(wl->dev->fd, object->bo.handle, 0, INT64_MAX));
 	wl_compare(wl, object, "CPU", (uint8_t *)object->bo.map + at, at, bytes);
 }

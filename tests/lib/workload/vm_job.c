@@ -261,9 +261,7 @@ static void pick_target(struct wv *wv, struct wv_op *op)
 	o->value = (uint32_t)tap_random(&wv->dice->rng);
 }
 
-/*
- * Picks a source with the same texel size, because formats are not converted.
- */
+/* Picks a source of the same texel size: formats are not converted. */
 static bool pick_source(struct wv *wv, struct wv_vm *vm, struct wv_op *op)
 {
 	struct wl_op *o = &op->op;
@@ -305,10 +303,7 @@ static bool is_image(const struct wl_view *view)
 	return view->surface.pitch && view->texel == 4;
 }
 
-/*
- * Blits and draws need 32-bit texels with a pitch; other views use fill and
- * copy.
- */
+/* Blits and draws need 32-bit texels and a pitch; else fills and copies. */
 static void emit_op(struct wv *wv, struct recorder *rec, struct wv_op *op)
 {
 	struct wl_op *o = &op->op;

@@ -173,10 +173,7 @@ void wv_lock(struct wv *wv, struct wv_object *object)
 	const struct wl_object *wl = object->wl;
 	int rc;
 
-	/*
-	 * CPU pages of a swizzled object under LOCK2 show it as it lies in
-	 * memory
-	 */
+	/* LOCK2 would show a swizzled object as it lies in memory */
 	if (!wl->cpu || wl->layout != TSR_LAYOUT_LINEAR || object->offered)
 		return;
 	rc = __tsr_lock2(device(wv, object)->fd, wl->bo.handle, 0, NULL);
@@ -220,10 +217,7 @@ void wv_reclaim(struct wv *wv, struct wv_object *object)
 	maintain(wv, object);
 }
 
-/*
- * ---- replacing an object
- * ----------------------------------------------------------
- */
+/* ---- replacing an object --------------------------------------------- */
 
 static void destroy(struct wv *wv, const struct wv_object *object)
 {
@@ -257,10 +251,7 @@ void wv_replace(struct wv *wv, struct wv_object *object)
 	object_init(wv, object);
 }
 
-/*
- * ---- checking objects
- * -----------------------------------------------------------------
- */
+/* ---- checking objects ------------------------------------------------ */
 
 void wv_peek(struct wv *wv, struct wv_object *object)
 {
@@ -305,9 +296,7 @@ void wv_check(struct wv *wv, struct wv_object *object)
 {
 	if (object->offered)
 		return;
-	/*
-	 * a job with an allocation list could not make a locked object resident
-	 */
+	/* a job with lists cannot make a locked object resident */
 	while (object->locks)
 		wv_unlock(wv, object);
 	wv_settle(wv, object);

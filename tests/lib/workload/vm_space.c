@@ -88,10 +88,7 @@ void wv_vm_renew(struct wv *wv, struct wv_vm *vm)
 	close_vm(wv, vm);
 	vm->id = tsr_vm_new(&wv->devs[vm->file]);
 	map_own(wv, vm);
-	/*
-	 * an object that was private to the old VM cannot be mapped in the new
-	 * one
-	 */
+	/* objects private to the old VM cannot be mapped in the new one */
 	for (uint32_t i = 0; i < wv->num_objects; i++)
 		if (wv->objects[i].vm == vm)
 			wv_replace(wv, &wv->objects[i]);

@@ -39,10 +39,7 @@ enum wl_kind {
 	WL_SPILL, /* visible memory or the general aperture */
 	WL_HIDDEN_SPILL, /* hidden memory or the general aperture */
 	WL_GART, /* the general aperture */
-	/*
-	 * only read by the GPU; in a read-only aperture, some also in the
-	 * general one
-	 */
+	/* the GPU only reads it; read-only or general aperture */
 	WL_READ_ONLY,
 	WL_KINDS
 };
@@ -112,10 +109,7 @@ struct workload {
 
 void wl_init(struct workload *wl, struct tsr_device *dev, const struct wl_config *config);
 void wl_fini(struct workload *wl);
-/*
- * Frees the memory of a workload whose objects the kernel is to clean up by
- * itself.
- */
+/* Frees the workload, whose objects the kernel is to clean up by itself. */
 void wl_abandon(struct workload *wl);
 
 /* Draws a job of @steps split points into wl->cmd. */
@@ -132,10 +126,7 @@ void wl_apply(struct workload *wl, uint32_t end);
 uint32_t wl_submit(struct workload *wl, uint32_t context, uint32_t wait, uint32_t signal,
 		   int *status);
 
-/*
- * Compares all objects, or one, with the model, as the GPU and the CPU see
- * them.
- */
+/* Compares objects with the model, as the GPU and the CPU see them. */
 void wl_check(struct workload *wl);
 void wl_check_object(struct workload *wl, struct wl_object *object);
 /*
@@ -167,10 +158,7 @@ static inline struct wl_object *wl_pick_object(struct workload *wl)
 	return &wl->objects[wl_pick(wl, wl->num_objects)];
 }
 
-/*
- * ---- internal
- * ----------------------------------------------------------------
- */
+/* ---- internal -------------------------------------------------------- */
 
 /*
  * The model's bytes of a view's row from (@x, @y) on, or NULL if they are not
@@ -184,24 +172,16 @@ void wl_model_write(const struct wl_view *view, uint32_t x, uint32_t y, uint32_t
 void wl_model_fill(const struct wl_view *view, uint32_t x, uint32_t y, uint32_t width,
 		   uint32_t height, uint32_t value);
 
-/*
- * Offset in the CPU's view of the byte that lies at offset @raw in a memory
- * segment.
- */
+/* Offset in the CPU's view of the byte at offset @raw in a segment. */
 uint64_t wl_cpu_offset(const struct wl_object *object, uint64_t raw);
-/*
- * Fails the test if @got differs from the model, in @bytes from offset @at on.
- */
+/* Fails the test if @got, @bytes from offset @at on, is not the model. */
 void wl_compare(const struct workload *wl, const struct wl_object *object, const char *who,
 		const void *got, uint64_t at, uint64_t bytes);
 
 /* Applies one operation to the model. */
 void wl_apply_op(const struct wl_op *op);
 
-/*
- * Draws a view of the object. It allows writes only if the job may write the
- * object.
- */
+/* Draws a view of the object, writable only if the job may write it. */
 void wl_pick_view(struct workload *wl, struct wl_object *object, struct wl_view *view);
 /*
  * Draws a rectangle within @width times @height, small enough to be checked
