@@ -568,8 +568,8 @@ static void nobody_is_locked_out(void)
 #define PART_WORDS (PART_BYTES / 4)
 
 /*
- * An object with more rows than one range can show. The GPU fills it; the CPU
- * never touches it as a whole.
+ * An object with more rows than one range can show. The CPU writes four words
+ * before the page-in, and never touches it as a whole.
  */
 static struct tsr_swizzled tall_new(struct tsr_device *dev, uint32_t ctx)
 {

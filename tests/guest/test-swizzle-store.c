@@ -64,7 +64,7 @@ static void unavailable(void)
 	tsr_close(&dev);
 }
 
-/* If no range may be released, the object is evicted, and seen all the same. */
+/* If no range may be released, the object is evicted, and the CPU sees it. */
 static void none_is_left(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -485,7 +485,7 @@ static pid_t flood_start(struct flood *flood, struct tsr_vm *vm, uint32_t *memor
 	return tap_fork(flood_run, flood);
 }
 
-/* True if all jobs are queued, or after sleep for a while without progress. */
+/* True if all jobs are queued, or the process sleeps without progress. */
 static bool flood_stopped(const struct flood *flood, pid_t pid)
 {
 	const struct tsr_client client = { .pid = pid };

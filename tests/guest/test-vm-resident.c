@@ -97,7 +97,7 @@ static void fence_of_tables(void)
 	tsr_close(&dev);
 }
 
-/* RES-2: all evicted objects are back before a job, its commands, too. */
+/* RES-2: all evicted objects, also the commands, are back before a job. */
 static void brought_back(void)
 {
 	struct tsr_device dev = tsr_open();
