@@ -11,42 +11,53 @@ extern "C" {
 /**
  * DOC: tessera uAPI rules
  *
- * - Every struct is a multiple of 8 bytes, every field naturally aligned, so
- *   that 32-bit and 64-bit userspace share one layout. Pointers are __u64.
- * - Fields named pad or reserved, and unknown flag bits, must be zero: -EINVAL
- *   otherwise. Fields documented as [out] are ignored on input, so that a struct can
- *   be used again; they are written also when the ioctl fails.
- * - Structs grow at the end only. The kernel zero-extends what a shorter, older struct
- *   did not bring. It does not see the tail of a longer, newer one: ask QUERY for what
- *   the kernel knows before you use it.
+ * - Every struct is a multiple of 8 bytes and every field is naturally aligned,
+ *   so that 32-bit and 64-bit userspace share one layout. Pointers are __u64.
+ * - Fields named pad or reserved, and unknown flag bits, must be zero.
+ *   Otherwise the ioctl returns -EINVAL. Fields documented as [out] are ignored
+ *   on input, so that a struct can be used again. They are written also when
+ *   the ioctl fails.
+ * - Structs grow at the end only. The kernel fills the missing tail of a
+ *   shorter, older struct with zeros. It does not see the tail of a longer,
+ *   newer one: userspace must ask QUERY what the kernel knows before it uses
+ *   new fields.
  * - Arrays of structs are passed as &struct drm_tessera_array, whose stride is
- *   the size of the struct userspace was built with. Shorter elements are zero-extended,
- *   and the tail of longer ones must be zero: -EINVAL otherwise. A user array is copied once
- *   and only the copy is used.
+ *   the size of the struct userspace was built with. Shorter elements of an
+ *   older version are zero-extended. The tail of longer ones must be zero,
+ *   otherwise the ioctl returns -EINVAL. The kernel copies a user array once
+ *   and uses only the copy.
  * - Ids are only ever appended.
  * - Sizes and offsets are in bytes unless a name says otherwise. Times are
  *   absolute CLOCK_MONOTONIC nanoseconds.
- * - Every ioctl but those that wait is done or has no effect. Any ioctl may
- *   fail with -ENODEV (the device is gone), -EFAULT (a user pointer),
- *   -ENOMEM, or -EINTR (a signal; call again).
+ * - An ioctl either succeeds or has no effect, except for those that wait. Any
+ *   ioctl may fail with -ENODEV (the device is gone), -EFAULT (a bad user
+ *   pointer), -ENOMEM, or -EINTR (a signal; call again).
  *
- * The model is that of WDDM: memory is divided into segments, a buffer object
- * (WDDM: allocation) names the segments it may live in, and a submission
- * brings a list of the objects it uses and a list of the places in its
- * commands that need their addresses (patch locations).
+ * The memory model is that of WDDM. Memory is divided into segments. A buffer
+ * object (WDDM: allocation) names the segments it may live in. A submission
+ * brings a list of the objects it uses and a list of the places in its commands
+ * that need their addresses (patch locations).
+ *
+ * Two terms are used throughout. A client is a process: memory and limits are
+ * counted for all its open files of the device together. A foreign fence is a
+ * fence that no job of this device signals.
  */
 
 /**
  * enum drm_tessera_ioctl_id - ioctl numbers, relative to DRM_COMMAND_BASE
  *
- * Others, those from 0x07 to 0x0f among them, return -EINVAL.
+ * All other numbers return -EINVAL. 0x07 to 0x0f are unused.
  */
 enum drm_tessera_ioctl_id {
-	/** @DRM_TESSERA_QUERY: device, segment, engine and memory information */
+	/**
+	 * @DRM_TESSERA_QUERY: device, segment, engine and memory information
+	 */
 	DRM_TESSERA_QUERY = 0x00,
 	/** @DRM_TESSERA_BO_CREATE: create buffer objects */
 	DRM_TESSERA_BO_CREATE = 0x01,
-	/** @DRM_TESSERA_BO_INFO: mmap offset and properties of a buffer object */
+	/**
+	 * @DRM_TESSERA_BO_INFO: mmap offset and properties of a buffer object
+	 */
 	DRM_TESSERA_BO_INFO = 0x02,
 	/** @DRM_TESSERA_BO_WAIT: wait until a buffer object is idle */
 	DRM_TESSERA_BO_WAIT = 0x03,
@@ -54,53 +65,76 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_CONTEXT_CREATE = 0x04,
 	/** @DRM_TESSERA_CONTEXT_DESTROY: destroy an execution context */
 	DRM_TESSERA_CONTEXT_DESTROY = 0x05,
-	/** @DRM_TESSERA_SUBMIT: submit commands with their allocation and patch lists */
+	/**
+	 * @DRM_TESSERA_SUBMIT: submit commands with their allocation and patch
+	 * lists
+	 */
 	DRM_TESSERA_SUBMIT = 0x06,
 	/** @DRM_TESSERA_LOCK: begin to access a buffer object with the CPU */
 	DRM_TESSERA_LOCK = 0x10,
-	/** @DRM_TESSERA_UNLOCK: end it */
+	/** @DRM_TESSERA_UNLOCK: end a LOCK */
 	DRM_TESSERA_UNLOCK = 0x11,
-	/** @DRM_TESSERA_BO_CREATE_TWINS: create the two objects of a swizzled surface for GPU and CPU */
+	/**
+	 * @DRM_TESSERA_BO_CREATE_TWINS: create the surface pair of a swizzled
+	 * surface: one object for the GPU, one for the CPU
+	 */
 	DRM_TESSERA_BO_CREATE_TWINS = 0x12,
-	/** @DRM_TESSERA_LOCK2: get an address for the CPU, without synchronisation */
+	/**
+	 * @DRM_TESSERA_LOCK2: get an address for the CPU without synchronising
+	 * with jobs
+	 */
 	DRM_TESSERA_LOCK2 = 0x13,
-	/** @DRM_TESSERA_UNLOCK2: give it up */
+	/** @DRM_TESSERA_UNLOCK2: end a LOCK2 */
 	DRM_TESSERA_UNLOCK2 = 0x14,
 	/** @DRM_TESSERA_BO_DESTROY: destroy a buffer object */
 	DRM_TESSERA_BO_DESTROY = 0x15,
-	/** @DRM_TESSERA_OFFER: do without the contents of buffer objects */
+	/**
+	 * @DRM_TESSERA_OFFER: allow the kernel to drop the contents of buffer
+	 * objects
+	 */
 	DRM_TESSERA_OFFER = 0x16,
-	/** @DRM_TESSERA_RECLAIM: have them back */
+	/** @DRM_TESSERA_RECLAIM: take offered buffer objects back */
 	DRM_TESSERA_RECLAIM = 0x17,
-	/** @DRM_TESSERA_INVALIDATE_CACHE: write back and invalidate CPU caches of a buffer object */
+	/**
+	 * @DRM_TESSERA_INVALIDATE_CACHE: write back and invalidate CPU caches
+	 * of a buffer object
+	 */
 	DRM_TESSERA_INVALIDATE_CACHE = 0x18,
-	/** @DRM_TESSERA_BO_LABEL: name a buffer object for people */
+	/** @DRM_TESSERA_BO_LABEL: name a buffer object for debugging */
 	DRM_TESSERA_BO_LABEL = 0x19,
-	/** @DRM_TESSERA_BO_FROM_USER: make a buffer object of memory of the process */
+	/**
+	 * @DRM_TESSERA_BO_FROM_USER: create a buffer object from memory of the
+	 * process
+	 */
 	DRM_TESSERA_BO_FROM_USER = 0x1a,
-	/** @DRM_TESSERA_CONTEXT_STATUS: ask whether a context is lost, and why */
+	/**
+	 * @DRM_TESSERA_CONTEXT_STATUS: ask whether a context is lost, and why
+	 */
 	DRM_TESSERA_CONTEXT_STATUS = 0x1b,
 	/** @DRM_TESSERA_FENCE_CREATE: create a monitored fence */
 	DRM_TESSERA_FENCE_CREATE = 0x1c,
-	/** @DRM_TESSERA_FENCE_DESTROY: destroy it */
+	/** @DRM_TESSERA_FENCE_DESTROY: destroy a monitored fence */
 	DRM_TESSERA_FENCE_DESTROY = 0x1d,
-	/** @DRM_TESSERA_FENCE_SIGNAL: signal it from the CPU */
+	/** @DRM_TESSERA_FENCE_SIGNAL: signal a monitored fence from the CPU */
 	DRM_TESSERA_FENCE_SIGNAL = 0x1e,
-	/** @DRM_TESSERA_VM_CREATE: create a space of GPU virtual addresses */
+	/** @DRM_TESSERA_VM_CREATE: create a GPU virtual address space */
 	DRM_TESSERA_VM_CREATE = 0x20,
-	/** @DRM_TESSERA_VM_DESTROY: destroy it */
+	/** @DRM_TESSERA_VM_DESTROY: destroy a GPU virtual address space */
 	DRM_TESSERA_VM_DESTROY = 0x21,
-	/** @DRM_TESSERA_VM_BIND: change what is mapped there */
+	/** @DRM_TESSERA_VM_BIND: change the mappings of a VM */
 	DRM_TESSERA_VM_BIND = 0x22,
-	/** @DRM_TESSERA_SUBMIT_VM: submit commands by their virtual address */
+	/** @DRM_TESSERA_SUBMIT_VM: submit commands at a GPU virtual address */
 	DRM_TESSERA_SUBMIT_VM = 0x23,
-	/** @DRM_TESSERA_MAKE_RESIDENT: have objects resident while jobs run */
+	/** @DRM_TESSERA_MAKE_RESIDENT: keep objects resident while jobs run */
 	DRM_TESSERA_MAKE_RESIDENT = 0x24,
-	/** @DRM_TESSERA_EVICT: take that back */
+	/** @DRM_TESSERA_EVICT: undo MAKE_RESIDENT */
 	DRM_TESSERA_EVICT = 0x25,
-	/** @DRM_TESSERA_BUDGET: how much of segments can be counted on, now and in future */
+	/**
+	 * @DRM_TESSERA_BUDGET: query the client's budget of segments, reserve
+	 * memory, ask for notifications
+	 */
 	DRM_TESSERA_BUDGET = 0x26,
-	/** @DRM_TESSERA_IOCTL_LAST: the highest of these */
+	/** @DRM_TESSERA_IOCTL_LAST: the highest ioctl number */
 	DRM_TESSERA_IOCTL_LAST = DRM_TESSERA_BUDGET,
 };
 
@@ -108,7 +142,10 @@ enum drm_tessera_ioctl_id {
  * struct drm_tessera_array - an array of structs in user memory
  */
 struct drm_tessera_array {
-	/** @stride: size of one element as userspace was built; at least the first published size */
+	/**
+	 * @stride: size of one element as userspace was built: at least the
+	 * first published size, at most the CPU's page size
+	 */
 	__u32 stride;
 	/** @count: number of elements */
 	__u32 count;
@@ -122,11 +159,20 @@ struct drm_tessera_array {
 enum drm_tessera_query_id {
 	/** @DRM_TESSERA_QUERY_DEVICE: one &struct drm_tessera_query_device */
 	DRM_TESSERA_QUERY_DEVICE = 0,
-	/** @DRM_TESSERA_QUERY_SEGMENTS: an array of &struct drm_tessera_query_segment, in id order */
+	/**
+	 * @DRM_TESSERA_QUERY_SEGMENTS: an array of &struct
+	 * drm_tessera_query_segment, in id order
+	 */
 	DRM_TESSERA_QUERY_SEGMENTS = 1,
-	/** @DRM_TESSERA_QUERY_ENGINES: an array of &struct drm_tessera_query_engine */
+	/**
+	 * @DRM_TESSERA_QUERY_ENGINES: an array of &struct
+	 * drm_tessera_query_engine
+	 */
 	DRM_TESSERA_QUERY_ENGINES = 2,
-	/** @DRM_TESSERA_QUERY_MEMORY: an array of &struct drm_tessera_query_memory, one per segment */
+	/**
+	 * @DRM_TESSERA_QUERY_MEMORY: an array of &struct
+	 * drm_tessera_query_memory, one per segment
+	 */
 	DRM_TESSERA_QUERY_MEMORY = 3,
 	/** @DRM_TESSERA_QUERY_CLIENT: one &struct drm_tessera_query_client */
 	DRM_TESSERA_QUERY_CLIENT = 4,
@@ -135,29 +181,31 @@ enum drm_tessera_query_id {
 /**
  * struct drm_tessera_query - argument of DRM_IOCTL_TESSERA_QUERY
  *
- * Called with @data.array 0 it only fills in @data.stride and @data.count as the kernel
- * has them. Otherwise it writes min(@data.count, available) elements of
- * @data.stride bytes each, zero-filling what the kernel does not know, and sets
- * @data.count to the number written.
+ * With @data.array 0 the call only fills in @data.stride and @data.count as the
+ * kernel has them. Otherwise it writes min(@data.count, available) elements of
+ * @data.stride bytes each, fills with zeros what the kernel does not know, and
+ * sets @data.count to the number of elements written.
  *
- * Errors: -EINVAL for an unknown @id, non-zero @pad, or a stride of 0 with an array.
+ * Errors: -EINVAL for an unknown @id, non-zero @pad, or, with an array, a
+ * stride that is 0 or above the CPU's page size.
  */
 struct drm_tessera_query {
 	/** @id: &enum drm_tessera_query_id */
 	__u32 id;
 	/** @pad: must be zero */
 	__u32 pad;
-	/** @data: where the elements go [in/out] */
+	/** @data: array that receives the elements [in/out] */
 	struct drm_tessera_array data;
 };
 
-/** enum drm_tessera_cap: bits of &drm_tessera_query_device.caps */
-#define DRM_TESSERA_CAP_PREEMPTION	(1ULL << 0) /* jobs are interrupted for others */
+/* DRM_TESSERA_CAP_*: bits of &drm_tessera_query_device.caps */
+/* a job can be preempted in favour of another */
+#define DRM_TESSERA_CAP_PREEMPTION	(1ULL << 0)
 #define DRM_TESSERA_CAP_IO_COHERENT	(1ULL << 1) /* no cache maintenance needed */
 #define DRM_TESSERA_CAP_STRICT		(1ULL << 2) /* the device checks memory ownership */
 #define DRM_TESSERA_CAP_HOST_APERTURE	(1ULL << 3) /* CPU host aperture present */
 #define DRM_TESSERA_CAP_VM		(1ULL << 4) /* GPU virtual addresses offered */
-#define DRM_TESSERA_CAP_SPLIT		(1ULL << 5) /* submissions are split at split points */
+#define DRM_TESSERA_CAP_SPLIT		(1ULL << 5) /* submissions can be cut at split points */
 #define DRM_TESSERA_CAP_USER_MEMORY	(1ULL << 6) /* BO_FROM_USER works */
 
 /**
@@ -170,15 +218,18 @@ struct drm_tessera_query_device {
 	__u32 num_segments;
 	/** @num_engines: number of engines contexts can be created on */
 	__u32 num_engines;
-	/** @max_slots: number of binding slots; slot ids are below it (WDDM: MaxAllocationListSlotId, a count) */
+	/**
+	 * @max_slots: number of binding slots; slot ids are below it (WDDM:
+	 * MaxAllocationListSlotId, a count)
+	 */
 	__u32 max_slots;
-	/** @max_allocs: most elements of an allocation list */
+	/** @max_allocs: maximum number of elements of an allocation list */
 	__u32 max_allocs;
-	/** @max_patches: most elements of a patch-location list */
+	/** @max_patches: maximum number of elements of a patch-location list */
 	__u32 max_patches;
 	/** @max_cmd_bytes: largest command buffer */
 	__u32 max_cmd_bytes;
-	/** @max_syncs: most elements of a sync list */
+	/** @max_syncs: maximum number of elements of a sync list */
 	__u32 max_syncs;
 	/** @caps: DRM_TESSERA_CAP_* */
 	__u64 caps;
@@ -186,29 +237,47 @@ struct drm_tessera_query_device {
 	__u32 page_size;
 	/** @num_swizzle_ranges: swizzling ranges of the device */
 	__u32 num_swizzle_ranges;
-	/** @guest_errors: errors the device has counted since the driver was loaded */
+	/**
+	 * @guest_errors: errors that the device has counted since the driver
+	 * was loaded
+	 */
 	__u64 guest_errors;
 	/** @timestamp_ns: the device clock, in nanoseconds */
 	__u64 timestamp_ns;
 	/** @host_aperture_bytes: size of the CPU host aperture; 0: none */
 	__u64 host_aperture_bytes;
-	/** @host_aperture_page: bytes of a page of it */
+	/** @host_aperture_page: bytes per page of the CPU host aperture */
 	__u32 host_aperture_page;
-	/** @max_fences: most monitored fences of a process */
+	/** @max_fences: maximum number of monitored fences of a process */
 	__u32 max_fences;
-	/** @max_contexts: most contexts of a process */
+	/** @max_contexts: maximum number of contexts of a process */
 	__u32 max_contexts;
-	/** @job_timeout_ms: how long a job may run; then it is taken to hang */
+	/**
+	 * @job_timeout_ms: maximum run time of a job; a longer one counts as a
+	 * hang
+	 */
 	__u32 job_timeout_ms;
-	/** @group_timeout_ms: how long parts of a submission may have an engine that cannot preempt; 0: no limit */
+	/**
+	 * @group_timeout_ms: how long the parts of one submission may occupy an
+	 * engine that cannot preempt; 0: no limit
+	 */
 	__u32 group_timeout_ms;
-	/** @device_resets: how often the device was reset, and all contexts lost, since the driver was loaded */
+	/**
+	 * @device_resets: device resets since the driver was loaded; each one
+	 * loses all contexts
+	 */
 	__u32 device_resets;
-	/** @va_bits: bits of a GPU virtual address; 0: there are none */
+	/**
+	 * @va_bits: bits of a GPU virtual address; 0: the device has no virtual
+	 * addresses
+	 */
 	__u32 va_bits;
-	/** @max_binds: most elements of the list of a VM_BIND */
+	/** @max_binds: maximum number of elements of the list of a VM_BIND */
 	__u32 max_binds;
-	/** @va_page_sizes: sizes of pages of virtual addresses, as a sum; bindings are multiples of the smallest */
+	/**
+	 * @va_page_sizes: sum of the page sizes of virtual addresses; bindings
+	 * are multiples of the smallest
+	 */
 	__u64 va_page_sizes;
 };
 
@@ -217,7 +286,8 @@ struct drm_tessera_query_device {
 #define DRM_TESSERA_SEGMENT_GPU_READ_ONLY	(1U << 2) /* the GPU cannot write here */
 #define DRM_TESSERA_SEGMENT_CACHE_COHERENT	(1U << 3) /* GPU accesses snoop CPU caches */
 #define DRM_TESSERA_SEGMENT_CPU_CACHED		(1U << 4) /* system pages may be CPU-cached */
-#define DRM_TESSERA_SEGMENT_HOST_APERTURE	(1U << 5) /* reachable through the CPU host aperture */
+/* reachable through the CPU host aperture */
+#define DRM_TESSERA_SEGMENT_HOST_APERTURE	(1U << 5)
 
 /**
  * struct drm_tessera_query_segment - one segment; constant after probe
@@ -231,7 +301,10 @@ struct drm_tessera_query_segment {
 	__u64 gpu_base;
 	/** @size: size of the segment */
 	__u64 size;
-	/** @commit_limit: most bytes that may be resident; memory: @size */
+	/**
+	 * @commit_limit: maximum resident bytes; for a memory segment equal to
+	 * @size
+	 */
 	__u64 commit_limit;
 	/** @page_size: granularity of placements */
 	__u32 page_size;
@@ -250,13 +323,14 @@ struct drm_tessera_query_segment {
 struct drm_tessera_query_engine {
 	/** @id: index for &drm_tessera_context_create.engine */
 	__u32 id;
-	/** @type: DRM_TESSERA_ENGINE_*; contexts can be created on render engines only */
+	/**
+	 * @type: DRM_TESSERA_ENGINE_*; contexts can be created on render
+	 * engines only
+	 */
 	__u32 type;
 };
 
-/**
- * struct drm_tessera_query_memory - use of one segment at this moment
- */
+/** struct drm_tessera_query_memory - current use of one segment */
 struct drm_tessera_query_memory {
 	/** @segment: segment id */
 	__u32 segment;
@@ -266,62 +340,74 @@ struct drm_tessera_query_memory {
 	__u64 total;
 	/** @used: resident bytes of all clients and the kernel */
 	__u64 used;
-	/** @client_used: resident bytes of this client: of all files of the process that pays for this one */
+	/**
+	 * @client_used: resident bytes of this client, through all open files
+	 * that are charged to the same process
+	 */
 	__u64 client_used;
-	/** @client_share: the client's fair share (WDDM: budget) right now */
+	/** @client_share: current fair share of the client (WDDM: budget) */
 	__u64 client_share;
 };
 
 /**
- * DRM_TESSERA_MAX_HANGS - jobs that may hang an engine, or keep it for too long, before their client is banned
+ * DRM_TESSERA_MAX_HANGS - number of hangs after which a client is banned
  *
- * From then on SUBMIT returns -EIO in all its contexts, also new ones, and what it has
- * queued ends with -ECANCELED.
+ * A job counts if it hung an engine or kept an engine for too long. SUBMIT of a
+ * banned client returns -EIO in all its contexts, including new ones, and the
+ * client's queued jobs end with -ECANCELED.
  */
 #define DRM_TESSERA_MAX_HANGS	3
 
-/**
- * struct drm_tessera_query_client - the calling client itself
- */
+/** struct drm_tessera_query_client - state of the calling client */
 struct drm_tessera_query_client {
-	/** @hangs: jobs of it that hung an engine so far */
+	/** @hangs: jobs of the client that have hung an engine so far */
 	__u32 hangs;
-	/** @max_hangs: with so many it is banned, DRM_TESSERA_MAX_HANGS */
+	/**
+	 * @max_hangs: number of hangs at which the client is banned,
+	 * DRM_TESSERA_MAX_HANGS
+	 */
 	__u32 max_hangs;
-	/** @banned: 1 if it is, else 0 */
+	/** @banned: 1 if the client is banned, else 0 */
 	__u32 banned;
 	/** @pad: zero */
 	__u32 pad;
 	/**
-	 * @work_bytes: kernel memory of its unfinished work: command buffers, page lists,
-	 * jobs, and the lists of submissions being looked at
+	 * @work_bytes: kernel memory of the client's unfinished work: command
+	 * buffers, page lists, jobs, and the lists of submissions in progress
 	 */
 	__u64 work_bytes;
 	/**
-	 * @work_limit: the most of it. A SUBMIT that would bring @work_bytes above 15/16 of
-	 * this waits, unless there is none; the rest is for paging, which does not wait.
+	 * @work_limit: maximum of @work_bytes. A SUBMIT that would bring
+	 * @work_bytes above 15/16 of this limit waits, unless the client has no
+	 * unfinished work. The rest is kept for paging, which does not wait.
 	 */
 	__u64 work_limit;
 };
 
 #define DRM_TESSERA_BO_CPU_ACCESS	(1U << 0) /* may be mapped by the CPU */
-#define DRM_TESSERA_BO_CPU_CACHED	(1U << 1) /* CPU mappings of system pages are cached; needs CPU_ACCESS */
+/* CPU mappings of system pages are cached; needs CPU_ACCESS */
+#define DRM_TESSERA_BO_CPU_CACHED	(1U << 1)
 #define DRM_TESSERA_BO_GPU_READ_ONLY	(1U << 2) /* no submission may list it as written */
-#define DRM_TESSERA_BO_TWIN		(1U << 3) /* of BO_INFO: the unswizzled one of BO_CREATE_TWINS */
-#define DRM_TESSERA_BO_EXPLICIT_SYNC	(1U << 4) /* cache maintenance for jobs is user space's; needs CPU_CACHED */
-#define DRM_TESSERA_BO_VM_PRIVATE	(1U << 5) /* for contexts of one VM only, see below */
+/* BO_INFO only: the linear object of BO_CREATE_TWINS */
+#define DRM_TESSERA_BO_TWIN		(1U << 3)
+/* userspace does the cache maintenance for jobs; needs CPU_CACHED */
+#define DRM_TESSERA_BO_EXPLICIT_SYNC	(1U << 4)
+/* for contexts of one VM only, see struct drm_tessera_bo_create */
+#define DRM_TESSERA_BO_VM_PRIVATE	(1U << 5)
 
 #define DRM_TESSERA_LAYOUT_LINEAR	0
 #define DRM_TESSERA_LAYOUT_TILE4K	1
 #define DRM_TESSERA_LAYOUT_MORTON	2
 
 /*
- * Modifiers of framebuffers: how the bytes lie in memory, one for each swizzled layout. No vendor of
- * drm_fourcc.h is this device's; its number is taken from the far end of those that are free.
+ * Framebuffer modifiers, one for each swizzled layout. The device has no vendor
+ * id in drm_fourcc.h; the number is taken from the far end of the free ones.
  *
- * An object with a swizzled layout is shown with that modifier, or with none given, and its own pitch. Any other
- * object may be shown with any: then its bytes are taken to lie so. Offsets are multiples of 4096, pitches of 128, and
- * the rows of the surface are padded to 32.
+ * An object with a swizzled layout can be shown with the modifier of that
+ * layout, or without one, and with its own pitch only. Any other object can be
+ * shown with any modifier; its bytes are then taken to have that layout.
+ * Offsets are multiples of 4096, pitches are multiples of 128, and the rows of
+ * the surface are padded to a multiple of 32.
  */
 #define DRM_TESSERA_FORMAT_MOD_VENDOR	0xf7
 #define DRM_TESSERA_FORMAT_MOD(layout)	((__u64)DRM_TESSERA_FORMAT_MOD_VENDOR << 56 | (layout))
@@ -333,67 +419,102 @@ struct drm_tessera_query_client {
 /**
  * struct drm_tessera_bo_create - argument of DRM_IOCTL_TESSERA_BO_CREATE
  *
- * A new object reads as zero. It has no place in any segment before it is first used
- * by the GPU, or mapped.
+ * A new object reads as zero. It has no place in any segment before the GPU
+ * first uses it or it is mapped.
  *
- * An object with VM_PRIVATE belongs to the VM @vm, also when that is destroyed: no other VM maps it, no list of SUBMIT names it, and it is
- * neither exported nor given to another file. In exchange the kernel locks all such objects of a VM as one, and places them in any free pages of a
- * segment, be they in pieces. BO_WAIT waits for paging of them all.
+ * An object with VM_PRIVATE belongs to the VM @vm for its whole life, even
+ * after that VM is destroyed. No other VM can map it, a list of SUBMIT cannot
+ * name it, and it can neither be exported nor be opened by another file. In
+ * exchange the kernel locks all private objects of a VM with one lock, and may
+ * place them in non-contiguous free pages of a segment. BO_WAIT on one of them
+ * waits for the paging of all of them.
  *
  * Errors:
- *  -ENOENT: VM_PRIVATE, and no such VM.
- *  -EINVAL: unknown flags; zero size or not a multiple of the page size; @supported
- *  empty or naming an unknown segment; a preference outside @supported, given twice, or behind @num_preferred, which is 5 at most;
- *  a non-aperture segment in @evict_to; CPU_CACHED without CPU_ACCESS; a CPU_ACCESS object
- *  that may live in a memory segment the CPU cannot see and in no aperture segment; only
- *  read-only apertures without GPU_READ_ONLY; an unknown layout; a swizzled layout with a bad pitch (above 65536, too) or
- *  size, or with CPU_ACCESS where @supported has an aperture segment: see
- *  &struct drm_tessera_bo_create_twins; BO_TWIN; EXPLICIT_SYNC without CPU_CACHED; @vm not zero without
- *  VM_PRIVATE; VM_PRIVATE with CPU_ACCESS and a swizzled layout.
- *  -E2BIG: larger than each supported segment.
+ *
+ * - -ENOENT: VM_PRIVATE, and the file has no such VM.
+ * - -E2BIG: @size is larger than every supported segment.
+ * - -EINVAL, size and sets: @size is zero or not a multiple of the page size;
+ *   @supported is empty or names an unknown segment; a preferred segment is not
+ *   in @supported, is given twice, or stands behind @num_preferred;
+ *   @num_preferred is above 5; @evict_to names a segment that is no aperture.
+ * - -EINVAL, flags: an unknown flag; BO_TWIN; CPU_CACHED without CPU_ACCESS;
+ *   EXPLICIT_SYNC without CPU_CACHED; @vm not zero without VM_PRIVATE;
+ *   VM_PRIVATE with CPU_ACCESS and a swizzled layout.
+ * - -EINVAL, unreachable: CPU_ACCESS where @supported has a memory segment that
+ *   the CPU cannot see and no aperture segment; only read-only apertures
+ *   without GPU_READ_ONLY.
+ * - -EINVAL, layout: an unknown layout; a swizzled layout with a bad size or
+ *   pitch (also above 65536), or with CPU_ACCESS where @supported has an
+ *   aperture segment, see &struct drm_tessera_bo_create_twins.
  */
 struct drm_tessera_bo_create {
 	/** @size: bytes, a multiple of the page size */
 	__u64 size;
 	/** @flags: DRM_TESSERA_BO_* */
 	__u32 flags;
-	/** @supported: set of segments it may live in: bit n is segment id n (WDDM: segment set) */
+	/**
+	 * @supported: set of segments that the object may live in: bit n is
+	 * segment id n (WDDM: segment set)
+	 */
 	__u32 supported;
-	/** @evict_to: aperture segments to prefer on eviction, same encoding; 0: system pages */
+	/**
+	 * @evict_to: aperture segments to prefer on eviction, same encoding; 0:
+	 * system pages
+	 */
 	__u32 evict_to;
-	/** @num_preferred: elements of @preferred used, 0 .. 5; 0: any supported segment in id order */
+	/**
+	 * @num_preferred: elements of @preferred used, 0 .. 5; 0: any supported
+	 * segment in id order
+	 */
 	__u32 num_preferred;
-	/** @preferred: segment ids, tried in this order; supported ones not listed come after in id order */
+	/**
+	 * @preferred: segment ids, tried in this order; supported segments that
+	 * are not listed follow in id order
+	 */
 	__u8 preferred[8];
-	/** @layout: DRM_TESSERA_LAYOUT_* of the contents in memory segments; system pages hold linear bytes */
+	/**
+	 * @layout: DRM_TESSERA_LAYOUT_* of the contents in memory segments; the
+	 * system pages of an object with CPU_ACCESS hold linear bytes
+	 */
 	__u32 layout;
-	/** @pitch: bytes per row; required for swizzled layouts (a multiple of 128, @size a multiple of 32 rows), else 0 */
+	/**
+	 * @pitch: bytes per row of a swizzled layout: a multiple of 128, and
+	 * @size a multiple of 32 rows; else 0
+	 */
 	__u32 pitch;
 	/** @handle: the new object [out] */
 	__u32 handle;
-	/** @vm: with VM_PRIVATE the VM, else zero */
+	/** @vm: id of the VM with VM_PRIVATE, else zero */
 	__u32 vm;
 };
 
 #define DRM_TESSERA_PRIVATE_VERSION	1
 
-#define DRM_TESSERA_PRIVATE_TWIN	(1U << 0) /* the unswizzled one, for the CPU */
+#define DRM_TESSERA_PRIVATE_TWIN	(1U << 0) /* the linear object, for the CPU */
 
 /**
- * struct drm_tessera_bo_private - what is in an object (WDDM: private driver data of an allocation)
+ * struct drm_tessera_bo_private - contents of an object (WDDM: private driver
+ * data of an allocation)
  *
- * Looked at when the object is created, and not by what manages memory, which knows its size only.
+ * The kernel reads it only when the object is created. Memory management knows
+ * only the size of an object.
  */
 struct drm_tessera_bo_private {
 	/** @version: DRM_TESSERA_PRIVATE_VERSION */
 	__u32 version;
 	/** @flags: DRM_TESSERA_PRIVATE_* */
 	__u32 flags;
-	/** @layout: DRM_TESSERA_LAYOUT_*; linear for the twin, and for it only */
+	/**
+	 * @layout: DRM_TESSERA_LAYOUT_*; linear for the twin, swizzled for the
+	 * other
+	 */
 	__u32 layout;
-	/** @pitch: bytes from row to row; of a swizzled layout a multiple of 128, of the linear one of 4 */
+	/**
+	 * @pitch: bytes per row; a multiple of 128 for a swizzled layout, of 4
+	 * for the linear one
+	 */
 	__u32 pitch;
-	/** @width: bytes of a row that belong to the surface, at most @pitch */
+	/** @width: bytes per row that belong to the surface, at most @pitch */
 	__u32 width;
 	/** @rows: rows of the surface */
 	__u32 rows;
@@ -402,30 +523,45 @@ struct drm_tessera_bo_private {
 };
 
 /**
- * struct drm_tessera_bo_create_twins - argument of DRM_IOCTL_TESSERA_BO_CREATE_TWINS
+ * struct drm_tessera_bo_create_twins - argument of
+ * DRM_IOCTL_TESSERA_BO_CREATE_TWINS
  *
- * An object that the CPU accesses is not swizzled where the CPU reaches it in an aperture. A surface that is to be
- * both is two objects: a swizzled one for the GPU, and its *twin*, a linear one, for the CPU. Jobs
- * copy between the two, before the CPU locks the twin and after it has unlocked it. This makes both, or none.
- * To the kernel they are two objects: they move, are evicted, and closed, each for itself.
+ * An object that the CPU accesses cannot be swizzled where the CPU reaches it
+ * in an aperture. A surface that needs both is a surface pair: a swizzled
+ * object for the GPU and its *twin*, a linear object for the CPU. The client
+ * submits jobs that copy between the two, before it locks the twin and after it
+ * has unlocked it. The call creates both or none. To the kernel they are
+ * independent objects: each is moved, evicted and closed on its own.
  *
- * LOCK of the twin always waits for the jobs that use it, so for the copy: it takes neither
- * LOCK_DONT_WAIT nor LOCK_IGNORE_SYNC. A new instance of it (LOCK_DISCARD) is a twin, too.
+ * LOCK of the twin always waits for the jobs that use it, hence for the copy.
+ * It therefore accepts neither LOCK_DONT_WAIT nor LOCK_IGNORE_SYNC. A renamed
+ * instance of the twin (LOCK_DISCARD) is a twin, too.
  *
- * Errors, with nothing created: -EINVAL: @flags or @pad not zero; not two elements in each array; of @bos, what BO_CREATE
- * refuses, or @layout, @pitch or @vm not zero, VM_PRIVATE, CPU_ACCESS for the swizzled one or none for the twin; of @private_data, an unknown
- * @version, flag or layout, @reserved not zero, not one twin and one swizzled object, another width or number of rows
- * in one than in the other, or none, more rows than 16384 or than there is room for, or a pitch that is too small, above
- * 262144 (swizzled: 65536), or not one of the layout. -E2BIG: as of BO_CREATE.
+ * Errors, with nothing created:
+ *
+ * - -EINVAL: @flags or @pad not zero; not exactly two elements in each array.
+ * - -EINVAL, @bos: any error of BO_CREATE; @layout, @pitch or @vm not zero;
+ *   VM_PRIVATE; CPU_ACCESS for the swizzled object, or none for the twin.
+ * - -EINVAL, @private_data: an unknown @version, flag or layout; @reserved not
+ *   zero; not one twin and one swizzled object; @width or @rows that differ
+ *   between the two, or are zero; more than 16384 rows, or more than the object
+ *   has space for; a @pitch that is below @width, above 262144 (swizzled: above
+ *   65536), or not allowed for the layout.
+ * - -E2BIG: one object is larger than every segment it supports.
  */
 struct drm_tessera_bo_create_twins {
 	/** @flags: must be zero */
 	__u32 flags;
 	/** @pad: must be zero */
 	__u32 pad;
-	/** @bos: two &struct drm_tessera_bo_create, whose handle is ignored, and layout and pitch are zero */
+	/**
+	 * @bos: two &struct drm_tessera_bo_create; their handle is ignored,
+	 * their layout and pitch are zero
+	 */
 	struct drm_tessera_array bos;
-	/** @private_data: two &struct drm_tessera_bo_private, in the same order */
+	/**
+	 * @private_data: two &struct drm_tessera_bo_private, in the same order
+	 */
 	struct drm_tessera_array private_data;
 	/** @handles: the new objects, in the same order [out] */
 	__u32 handles[2];
@@ -443,15 +579,19 @@ struct drm_tessera_bo_info {
 	__u32 pad;
 	/** @size: its size [out] */
 	__u64 size;
-	/** @mmap_offset: offset for mmap() of the DRM file; 0 without CPU_ACCESS [out] */
+	/**
+	 * @mmap_offset: offset for mmap() of the DRM file; 0 without CPU_ACCESS
+	 * [out]
+	 */
 	__u64 mmap_offset;
 	/** @flags: as created [out] */
 	__u32 flags;
 	/** @supported: as created [out] */
 	__u32 supported;
 	/**
-	 * @segment: where it is right now: a segment id, of @supported or of
-	 * &drm_tessera_bo_create.evict_to; 0: system memory or nowhere [out]
+	 * @segment: current placement: a segment id, of @supported or of
+	 * &drm_tessera_bo_create.evict_to; 0: system memory or no placement
+	 * [out]
 	 */
 	__u32 segment;
 	/** @layout: as created [out] */
@@ -460,32 +600,46 @@ struct drm_tessera_bo_info {
 	__u32 pitch;
 	/** @pad2: zero [out] */
 	__u32 pad2;
-	/** @segment_offset: where in @segment its first byte is, a snapshot for tests and tools [out] */
+	/**
+	 * @segment_offset: offset of the object's first byte in @segment, a
+	 * snapshot for tests and tools [out]
+	 */
 	__u64 segment_offset;
 };
 
 /**
- * struct drm_tessera_invalidate_cache - argument of DRM_IOCTL_TESSERA_INVALIDATE_CACHE (WDDM: InvalidateCache)
+ * struct drm_tessera_invalidate_cache - argument of
+ * DRM_IOCTL_TESSERA_INVALIDATE_CACHE (WDDM: InvalidateCache)
  *
- * On a device that does not snoop CPU caches (no CAP_IO_COHERENT), writes back what CPUs have changed in the range, rounded to
- * cache lines, and has them load it anew. Needed for objects with BO_EXPLICIT_SYNC, and for what jobs do that do not list their objects: after
- * the CPU has written and before the GPU reads, and after the GPU has written and before the CPU reads, be it for the first time.
- * What the kernel does itself, moving the object, it cares for itself. Elsewhere this does nothing.
+ * On a device that does not snoop CPU caches (no CAP_IO_COHERENT) the call
+ * writes back the changes that CPU caches hold of the range, and invalidates
+ * the range, so that CPUs load it again. The range is rounded to cache lines.
+ * On other devices the call does nothing.
  *
- * Errors: -ENOENT: unknown handle. -EINVAL: non-zero @pad, an object without BO_CPU_CACHED, @size 0, or a range that is not inside the object.
+ * The client needs it for objects with BO_EXPLICIT_SYNC, and for jobs that do
+ * not list their objects. It must call it after the CPU has written and before
+ * the GPU reads, and after the GPU has written and before the CPU reads, even
+ * if the CPU reads for the first time. The kernel does the maintenance for its
+ * own accesses, such as moving the object.
+ *
+ * Errors:
+ *
+ * - -ENOENT: unknown handle.
+ * - -EINVAL: non-zero @pad; an object without BO_CPU_CACHED; @size 0; a range
+ *   that is not inside the object.
  */
 struct drm_tessera_invalidate_cache {
 	/** @handle: the object */
 	__u32 handle;
 	/** @pad: must be zero */
 	__u32 pad;
-	/** @offset: first byte */
+	/** @offset: first byte of the range */
 	__u64 offset;
-	/** @size: how many */
+	/** @size: bytes in the range */
 	__u64 size;
 };
 
-#define DRM_TESSERA_OFFER_LOW		1 /* dropped before the others */
+#define DRM_TESSERA_OFFER_LOW		1 /* dropped first */
 #define DRM_TESSERA_OFFER_NORMAL	2
 #define DRM_TESSERA_OFFER_HIGH		3
 
@@ -500,25 +654,39 @@ struct drm_tessera_offer_bo {
 };
 
 /**
- * struct drm_tessera_offer - argument of DRM_IOCTL_TESSERA_OFFER (WDDM: OfferAllocations)
+ * struct drm_tessera_offer - argument of DRM_IOCTL_TESSERA_OFFER (WDDM:
+ * OfferAllocations)
  *
- * The contents of the objects may be dropped, when the jobs that list them are done, instead of being moved, and before anything else has to give
- * way. Until they are reclaimed they are not to be used: SUBMIT, MAKE_RESIDENT, VM_BIND, LOCK, LOCK2 and exporting them return -EINVAL, and accesses to mappings raise SIGBUS.
+ * The kernel may drop the contents of offered objects instead of moving them,
+ * once the jobs that list them are done. Offered objects give way before all
+ * others. They must not be used before they are reclaimed: SUBMIT,
+ * MAKE_RESIDENT, VM_BIND, LOCK, LOCK2 and exporting them return -EINVAL, and
+ * accesses to mappings of them raise SIGBUS.
  *
- * Errors, with nothing offered: -ENOENT: unknown handle. -EINVAL: unknown @priority, non-zero padding, an object twice, one that is offered already, or has a handle of another file or a name, or was
- * ever exported, or of BO_FROM_USER. -EBUSY: an object is locked, or shown. -EIO: one is lost. -E2BIG: more objects than &drm_tessera_query_device.max_allocs.
+ * Errors, with nothing offered:
+ *
+ * - -ENOENT: unknown handle.
+ * - -EINVAL: unknown @priority; non-zero padding; an object that is given
+ *   twice, is offered already, has a handle in another file, has a GEM name,
+ *   was ever exported, or was created by BO_FROM_USER.
+ * - -EBUSY: an object is locked or scanned out.
+ * - -EIO: an object is lost.
+ * - -E2BIG: more objects than &drm_tessera_query_device.max_allocs.
  */
 struct drm_tessera_offer {
 	/** @bos: &struct drm_tessera_offer_bo */
 	struct drm_tessera_array bos;
-	/** @priority: DRM_TESSERA_OFFER_*; those of a lower one are dropped first */
+	/**
+	 * @priority: DRM_TESSERA_OFFER_*; objects of a lower priority are
+	 * dropped first
+	 */
 	__u32 priority;
 	/** @pad: must be zero */
 	__u32 pad;
 };
 
-#define DRM_TESSERA_RECLAIM_KEPT	0 /* the contents are what they were */
-#define DRM_TESSERA_RECLAIM_DISCARDED	1 /* they are gone: it reads as zero */
+#define DRM_TESSERA_RECLAIM_KEPT	0 /* the contents are unchanged */
+#define DRM_TESSERA_RECLAIM_DISCARDED	1 /* the contents were dropped; the object reads as zero */
 
 /**
  * struct drm_tessera_reclaim_bo - element of &drm_tessera_reclaim.bos
@@ -531,34 +699,51 @@ struct drm_tessera_reclaim_bo {
 };
 
 /**
- * struct drm_tessera_reclaim - argument of DRM_IOCTL_TESSERA_RECLAIM (WDDM: ReclaimAllocations)
+ * struct drm_tessera_reclaim - argument of DRM_IOCTL_TESSERA_RECLAIM (WDDM:
+ * ReclaimAllocations)
  *
- * Afterwards the objects may be used again. Waits for nothing.
+ * Afterwards the objects can be used again. The call does not wait.
  *
- * Errors, with nothing reclaimed: -ENOENT: unknown handle. -EINVAL: an object twice, or one that is not offered. -EIO: one is lost.
- * -E2BIG: as of OFFER.
+ * Errors, with nothing reclaimed:
+ *
+ * - -ENOENT: unknown handle.
+ * - -EINVAL: an object is given twice, or is not offered.
+ * - -EIO: an object is lost.
+ * - -E2BIG: more objects than &drm_tessera_query_device.max_allocs.
  */
 struct drm_tessera_reclaim {
 	/** @bos: &struct drm_tessera_reclaim_bo */
 	struct drm_tessera_array bos;
 };
 
-#define DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE	(1U << 0) /* no job uses it that does not list it */
-#define DRM_TESSERA_BO_DESTROY_SYNCHRONOUS		(1U << 1) /* return when its memory is free */
+/* the object is used only by jobs that list it */
+#define DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE	(1U << 0)
+/* return when the object's memory is free */
+#define DRM_TESSERA_BO_DESTROY_SYNCHRONOUS		(1U << 1)
 
 /**
- * struct drm_tessera_bo_destroy - argument of DRM_IOCTL_TESSERA_BO_DESTROY (WDDM: DestroyAllocation2)
+ * struct drm_tessera_bo_destroy - argument of DRM_IOCTL_TESSERA_BO_DESTROY
+ * (WDDM: DestroyAllocation2)
  *
- * The handle goes at once. Without flags this waits for nothing, and the object itself goes when all jobs are done that
- * this open file had submitted before, in any of its contexts, those that have been destroyed included, whether they list the object or not.
+ * The handle is gone when the call returns. Without flags the call does not
+ * wait. The kernel frees the object when all jobs are done that this open file
+ * submitted before, in any of its contexts, including destroyed ones, whether
+ * they list the object or not.
  *
- * With DESTROY_ASSUME_NOT_IN_USE it goes when the jobs are done that list it, which is what
- * DRM_IOCTL_GEM_CLOSE does. With DESTROY_SYNCHRONOUS the call waits for what the other flag says, and returns when the memory is free,
- * unless something else keeps the object: another handle, or a mapping, of a VM, too; what was ever exported is not waited for. A signal ends the wait, with nothing destroyed.
+ * With DESTROY_ASSUME_NOT_IN_USE the kernel frees the object when the jobs that
+ * list it are done, as DRM_IOCTL_GEM_CLOSE does.
  *
- * Until it goes, its memory counts as the client's.
+ * With DESTROY_SYNCHRONOUS the call waits for the same jobs as without it, and
+ * returns when the memory is free. It does not wait for other references to the
+ * object (another handle, a mapping, or a mapping in a VM), nor for an object
+ * that was ever exported. A signal ends the wait with nothing destroyed.
  *
- * Errors, with nothing destroyed: -ENOENT: unknown handle. -EINVAL: unknown flags.
+ * The memory is charged to the client until it is freed.
+ *
+ * Errors, with nothing destroyed:
+ *
+ * - -ENOENT: unknown handle.
+ * - -EINVAL: unknown flags.
  */
 struct drm_tessera_bo_destroy {
 	/** @handle: the object */
@@ -572,16 +757,24 @@ struct drm_tessera_bo_destroy {
 /**
  * struct drm_tessera_bo_label - argument of DRM_IOCTL_TESSERA_BO_LABEL
  *
- * Shown in debugfs and told to traces, and of no other meaning. Whoever has a handle may change it.
+ * The label is shown in debugfs and in trace events and has no other meaning.
+ * Every holder of a handle may change it.
  *
- * Errors: -ENOENT: unknown handle. -EINVAL: non-zero @pad, no NUL in @label, or a character that is no printable ASCII.
+ * Errors:
+ *
+ * - -ENOENT: unknown handle.
+ * - -EINVAL: non-zero @pad; no NUL in @label; a character that is not printable
+ *   ASCII.
  */
 struct drm_tessera_bo_label {
 	/** @handle: the object */
 	__u32 handle;
 	/** @pad: must be zero */
 	__u32 pad;
-	/** @label: NUL-terminated; what is behind the NUL is ignored; empty: none */
+	/**
+	 * @label: NUL-terminated; bytes after the NUL are ignored; empty: no
+	 * label
+	 */
 	__u8 label[DRM_TESSERA_LABEL_BYTES];
 };
 
@@ -590,11 +783,16 @@ struct drm_tessera_bo_label {
 /**
  * struct drm_tessera_bo_wait - argument of DRM_IOCTL_TESSERA_BO_WAIT
  *
- * Waits until all jobs writing the object (with WAIT_WRITE: all jobs using it), and moves of it,
- * are done.
+ * Waits until all jobs that write the object (with WAIT_WRITE: all jobs that
+ * use it) and all moves of it are done.
  *
- * Errors: -ENOENT; -EINVAL; -EBUSY: not idle and @timeout_ns is not in the future at the call
- * (0 asks); -ETIME: the timeout passed.
+ * Errors:
+ *
+ * - -ENOENT: unknown handle.
+ * - -EINVAL: unknown flags.
+ * - -EBUSY: the object is not idle and @timeout_ns is not in the future at the
+ *   time of the call. A timeout of 0 polls.
+ * - -ETIME: the timeout passed.
  */
 struct drm_tessera_bo_wait {
 	/** @handle: the object */
@@ -605,59 +803,88 @@ struct drm_tessera_bo_wait {
 	__s64 timeout_ns;
 };
 
-#define DRM_TESSERA_LOCK_READ_ONLY	(1U << 0) /* the CPU will not write: wait for writers only */
+/* the CPU will not write: wait for writers only */
+#define DRM_TESSERA_LOCK_READ_ONLY	(1U << 0)
 #define DRM_TESSERA_LOCK_WRITE_ONLY	(1U << 1) /* the CPU will not read */
 #define DRM_TESSERA_LOCK_DONT_WAIT	(1U << 2) /* -EBUSY instead of a wait (WDDM: DonotWait) */
-#define DRM_TESSERA_LOCK_IGNORE_SYNC	(1U << 3) /* no wait: nothing a job uses is touched (WDDM: IgnoreSync) */
-#define DRM_TESSERA_LOCK_DISCARD	(1U << 4) /* the contents are not needed: no wait (WDDM: Discard) */
-#define DRM_TESSERA_LOCK_ACQUIRE_RANGE	(1U << 5) /* a swizzled layout is seen linear (WDDM: AcquireAperture) */
+/* no wait: the CPU does not touch what jobs use (WDDM: IgnoreSync) */
+#define DRM_TESSERA_LOCK_IGNORE_SYNC	(1U << 3)
+/* the old contents are not needed: no wait (WDDM: Discard) */
+#define DRM_TESSERA_LOCK_DISCARD	(1U << 4)
+/* show a swizzled layout in linear order (WDDM: AcquireAperture) */
+#define DRM_TESSERA_LOCK_ACQUIRE_RANGE	(1U << 5)
 
 /**
  * struct drm_tessera_lock - argument of DRM_IOCTL_TESSERA_LOCK (WDDM: Lock)
  *
- * Waits until the jobs that use the object, of the submissions that have returned, are done, and has it where the CPU sees
- * its bytes. The access itself goes through a mapping at
- * @mmap_offset, which is the same for the object's life: it may be made before, and kept.
- * What the CPU does through a mapping without a lock, or beyond what the lock says, is right, too, but not
- * synchronised with jobs.
+ * The call waits until the jobs that use the object are done, counting all
+ * submissions that have returned, and moves the object if the CPU cannot see it
+ * where it is. The CPU accesses the object through a mapping at @mmap_offset.
+ * The offset is the same for the object's life, so the mapping may be made
+ * before and kept. Accesses through a mapping without a lock, or beyond what
+ * the lock permits, see the right bytes, but are not synchronised with jobs.
  *
- * A swizzled layout is seen in linear order with LOCK_ACQUIRE_RANGE, as it is without any lock: through swizzling ranges, which
- * the object then keeps, or in system memory. A lock without the flag takes no range. As long as such locks are held, mappings of the object show it as it lies: swizzled
- * where it is in a CPU-visible memory segment, linear in system memory, where it may go at any time. That goes for
- * everybody's mappings, so locks of both kinds are never held at once.
+ * With LOCK_ACQUIRE_RANGE, and without any lock, the CPU sees a swizzled layout
+ * in linear order: through swizzling ranges, which the locked object keeps, or
+ * in system memory. A lock without the flag takes no range. While such locks
+ * are held, all mappings of the object show its bytes as they are stored:
+ * swizzled in a CPU-visible memory segment, linear in system memory. The object
+ * may be moved to system memory at any time. As this affects the mappings of
+ * all processes, locks with and without the flag exclude each other.
  *
- * With LOCK_DISCARD nobody waits. If a job uses the object, the answer is a new object with the
- * same properties (WDDM: instance), whose handle is returned: it reads as zero, and is the caller's to
- * close like the old one, which the jobs go on using. As soon as a submission has listed a newer
- * instance, in its allocation list or those before, an older one is refused with -EINVAL.
+ * A lock with LOCK_DISCARD does not wait. If a job uses the object, the kernel
+ * creates a new object with the same properties, a renamed instance (WDDM:
+ * instance), and returns its handle. The new object reads as zero. The caller
+ * closes it like the old one, which the jobs go on using. After a submission
+ * has listed a newer instance, in its own allocation list or an earlier one, an
+ * older instance is refused with -EINVAL.
  *
- * Locks are counted per object and open file; closing the file or a handle of the object gives
- * them up. While an object is locked that was in no segment then, and can be in memory segments
- * only, SUBMIT and MAKE_RESIDENT of the same open file return -EBUSY for it, and so does a commit
- * that shows a framebuffer which that file has made of it. Other files may move it, and show it.
+ * Locks are counted per object and open file. Closing the file, or a handle of
+ * the object, releases them. If an object was in no segment when it was locked
+ * and supports memory segments only, it has to stay where the CPU can see it.
+ * While it is locked, SUBMIT and MAKE_RESIDENT of the same open file return
+ * -EBUSY for it, and so does a commit that shows a framebuffer which that file
+ * has made of it. Other files may move it and show it.
  *
- * Errors, with nothing locked: -ENOENT: unknown handle. -EPERM: an object without BO_CPU_ACCESS. -EINVAL: unknown
- * flags; READ_ONLY with WRITE_ONLY or DISCARD; IGNORE_SYNC with DISCARD, or for an object with a
- * swizzled layout; DONT_WAIT or IGNORE_SYNC for a twin; DISCARD for an object that was exported, or of which a newer instance is in use; an object that is offered. -EBUSY: with LOCK_DONT_WAIT, a wait would be needed
- * (WDDM: WasStillDrawing); or a swizzled object is locked the other way, with or without ACQUIRE_RANGE. -EIO: the object is lost.
- * An object that is scanned out cannot move: -ENOSPC if it is in memory that the CPU cannot see, and there is
- * no host aperture; -EBUSY if other locks have all swizzling ranges that it needs.
+ * Errors, with nothing locked:
+ *
+ * - -ENOENT: unknown handle.
+ * - -EPERM: an object without BO_CPU_ACCESS.
+ * - -EINVAL: unknown flags; READ_ONLY with WRITE_ONLY or DISCARD; IGNORE_SYNC
+ *   with DISCARD, or for an object with a swizzled layout; DONT_WAIT or
+ *   IGNORE_SYNC for a twin; DISCARD for an object that was exported or of which
+ *   a newer instance is in use; an offered object.
+ * - -EBUSY: the call would have to wait, with LOCK_DONT_WAIT (WDDM:
+ *   WasStillDrawing); a swizzled object is locked the other way, with or
+ *   without ACQUIRE_RANGE; a scanned-out object, which cannot move, needs
+ *   swizzling ranges and other locks hold all of them.
+ * - -ENOSPC: a scanned-out object, which cannot move, is in memory that the CPU
+ *   cannot see, and there is no host aperture.
+ * - -EIO: the object is lost.
  */
 struct drm_tessera_lock {
-	/** @handle: the object; with LOCK_DISCARD the one to go on with [in/out] */
+	/**
+	 * @handle: the object; with LOCK_DISCARD replaced by the instance to
+	 * use from now on [in/out]
+	 */
 	__u32 handle;
 	/** @flags: DRM_TESSERA_LOCK_* */
 	__u32 flags;
-	/** @mmap_offset: where to map the object that is locked now [out] */
+	/** @mmap_offset: mmap() offset of the locked object [out] */
 	__u64 mmap_offset;
 };
 
 /**
- * struct drm_tessera_unlock - argument of DRM_IOCTL_TESSERA_UNLOCK (WDDM: Unlock)
+ * struct drm_tessera_unlock - argument of DRM_IOCTL_TESSERA_UNLOCK (WDDM:
+ * Unlock)
  *
- * Ends one LOCK by this open file. Waits for no job and no other lock.
+ * Ends one LOCK by this open file. It does not wait for jobs or for other
+ * locks.
  *
- * Errors: -ENOENT: unknown handle. -EINVAL: non-zero @pad, or no lock of this file.
+ * Errors:
+ *
+ * - -ENOENT: unknown handle.
+ * - -EINVAL: non-zero @pad, or this file holds no lock on the object.
  */
 struct drm_tessera_unlock {
 	/** @handle: the object */
@@ -669,40 +896,62 @@ struct drm_tessera_unlock {
 /**
  * struct drm_tessera_lock2 - argument of DRM_IOCTL_TESSERA_LOCK2 (WDDM: Lock2)
  *
- * Gets an address, and waits for no job: who locks like this synchronises jobs and CPU himself. A mapping at
- * @mmap_offset, which is the same for the object's life, may be made before and kept, over any number of jobs and
- * evictions. If the object has to move for it, the first access waits for that, and so for jobs that use it where it is.
+ * Makes the object accessible to the CPU without waiting for jobs. The client
+ * has to synchronise jobs and CPU itself. The mapping at @mmap_offset, which is
+ * the same for the object's life, may be made before and kept over any number
+ * of jobs and evictions. If the object has to move, the first access waits for
+ * the move, and so for the jobs that use the object at its old place.
  *
- * It never takes a swizzling range: a swizzled layout is seen as with LOCK without LOCK_ACQUIRE_RANGE. Otherwise an object with
- * BO_CPU_ACCESS can always be locked, in its place if the CPU sees that, else in an aperture or in system memory.
- * What is BO_CPU_CACHED is not seen in memory segments: it leaves them to be locked, if it supports an aperture, and stays out of them
- * until it is unlocked. So does an object without BO_CPU_ACCESS; its bytes are those that lie in system memory, in the order that they had
- * in memory, and mappings of it show nothing when nobody has it locked: accesses raise SIGBUS.
+ * The call never takes a swizzling range: a swizzled layout is seen as with
+ * LOCK without LOCK_ACQUIRE_RANGE. An object with BO_CPU_ACCESS and without
+ * BO_CPU_CACHED can always be locked: at its place if the CPU can see that,
+ * else in an aperture or in system memory.
  *
- * Locks are counted, and given up, like those of &struct drm_tessera_lock, and counted apart from
- * these. SUBMIT and MAKE_RESIDENT return -EBUSY for an object that the same open file has locked
- * and that may not go where a job could use it: one that supports memory segments only, and was in
- * none when it was locked, or that stays out of them. Those of other files may move it. Commits
- * return -EBUSY for a framebuffer that the file has made of such an object.
+ * The CPU cannot see a BO_CPU_CACHED object in a memory segment. Such an object
+ * moves out of the segment if it supports an aperture, and stays out of memory
+ * segments until it is unlocked. The same holds for an object without
+ * BO_CPU_ACCESS. The CPU sees the bytes of the latter in system memory, in the
+ * order that they had in the memory segment. Its mappings show nothing while no
+ * lock is held: accesses raise SIGBUS.
  *
- * Errors, with nothing locked: -ENOENT: unknown handle. -EINVAL: @flags not zero, an object that is offered. -EPERM: one of BO_FROM_USER. -EOPNOTSUPP: an object that would have to leave a
- * memory segment and supports no aperture. -EBUSY: a swizzled object is locked with LOCK_ACQUIRE_RANGE. -EIO: the object is lost.
+ * Locks are counted and released like those of &struct drm_tessera_lock, but
+ * counted separately. SUBMIT and MAKE_RESIDENT return -EBUSY for an object that
+ * the same open file has locked and that cannot move to where a job could use
+ * it. Such an object either supports memory segments only and was in none when
+ * it was locked, or it has to stay out of memory segments. Other files may move
+ * it. A commit returns -EBUSY for a framebuffer that the file has made of such
+ * an object.
+ *
+ * Errors, with nothing locked:
+ *
+ * - -ENOENT: unknown handle.
+ * - -EINVAL: @flags not zero, or an offered object.
+ * - -EPERM: an object of BO_FROM_USER.
+ * - -EOPNOTSUPP: the object would have to leave a memory segment and supports
+ *   no aperture.
+ * - -EBUSY: a swizzled object is locked with LOCK_ACQUIRE_RANGE.
+ * - -EIO: the object is lost.
  */
 struct drm_tessera_lock2 {
 	/** @handle: the object */
 	__u32 handle;
-	/** @flags: none are defined: must be zero */
+	/** @flags: must be zero */
 	__u32 flags;
-	/** @mmap_offset: where to map it [out] */
+	/** @mmap_offset: mmap() offset of the object [out] */
 	__u64 mmap_offset;
 };
 
 /**
- * struct drm_tessera_unlock2 - argument of DRM_IOCTL_TESSERA_UNLOCK2 (WDDM: Unlock2)
+ * struct drm_tessera_unlock2 - argument of DRM_IOCTL_TESSERA_UNLOCK2 (WDDM:
+ * Unlock2)
  *
- * Ends one LOCK2 by this open file. Waits for no job and no other lock.
+ * Ends one LOCK2 by this open file. It does not wait for jobs or for other
+ * locks.
  *
- * Errors: -ENOENT: unknown handle. -EINVAL: non-zero @pad, or no LOCK2 of this file.
+ * Errors:
+ *
+ * - -ENOENT: unknown handle.
+ * - -EINVAL: non-zero @pad, or this file holds no LOCK2 on the object.
  */
 struct drm_tessera_unlock2 {
 	/** @handle: the object */
@@ -711,33 +960,47 @@ struct drm_tessera_unlock2 {
 	__u32 pad;
 };
 
-#define DRM_TESSERA_CONTEXT_LEAK_CHECK		(1U << 0) /* refuse slots bound across a cut (WDDM: SCHED-6) */
-#define DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL	(1U << 1) /* debug: cut at every split point; needs CAP_SYS_ADMIN */
-#define DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM	(1U << 2) /* debug: cut at random split points; needs CAP_SYS_ADMIN */
+/* refuse slots bound across a cut (SCHED-6) */
+#define DRM_TESSERA_CONTEXT_LEAK_CHECK		(1U << 0)
+/* debug: cut at every split point; needs CAP_SYS_ADMIN */
+#define DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL	(1U << 1)
+/* debug: cut at random split points; needs CAP_SYS_ADMIN */
+#define DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM	(1U << 2)
 
 #define DRM_TESSERA_PRIORITY_NORMAL	0
 #define DRM_TESSERA_PRIORITY_LOW	1
-#define DRM_TESSERA_PRIORITY_HIGH	2 /* needs CAP_SYS_NICE, or to be DRM master */
+#define DRM_TESSERA_PRIORITY_HIGH	2 /* needs CAP_SYS_NICE or DRM master */
 
 /**
- * struct drm_tessera_context_create - argument of DRM_IOCTL_TESSERA_CONTEXT_CREATE
+ * struct drm_tessera_context_create - argument of
+ * DRM_IOCTL_TESSERA_CONTEXT_CREATE
  *
- * A context is one queue: its submissions run in order. Without @vm its addressing model is the patched
- * one: GPU addresses are written by the kernel, and it takes SUBMIT. With one it works at virtual addresses, and takes
- * SUBMIT_VM; the VM lives as long as the context.
+ * A context is one queue: its submissions run in order. Without @vm it uses the
+ * patched addressing model: the kernel writes GPU addresses into the commands,
+ * and the context takes SUBMIT. With @vm it works at virtual addresses and
+ * takes SUBMIT_VM. The VM lives at least as long as the context.
  *
- * Of the jobs that are ready an engine gets those of the highest priority first. But when 16 have passed one of lower priority
- * that is ready, that one is next; so one of low priority goes on, unless others fill the ring. With
- * DRM_TESSERA_CAP_PREEMPTION a job that runs is interrupted for one of higher priority, and goes on later.
+ * An engine gets the ready jobs of the highest priority first. After 16 jobs
+ * have overtaken a ready job of a lower priority, that job is next. So a job of
+ * low priority makes progress unless other jobs fill the ring. With
+ * DRM_TESSERA_CAP_PREEMPTION a running job is preempted by one of a higher
+ * priority and resumed later.
  *
- * Errors: -EINVAL: any flag with @vm, unknown flags or priority, both force-split flags, @split_seed without FORCE_SPLIT_RANDOM, unknown or non-render
- * @engine; -EPERM: a force-split flag without CAP_SYS_ADMIN; -EACCES: PRIORITY_HIGH without the right to it; -ENOSPC: too many contexts of this process; -ENOENT: unknown
- * @vm; -EIO: that is lost.
+ * Errors:
+ *
+ * - -EINVAL: any flag with @vm; unknown flags or @priority; both force-split
+ *   flags; @split_seed without FORCE_SPLIT_RANDOM; an unknown @engine or one
+ *   that is no render engine.
+ * - -EPERM: a force-split flag without CAP_SYS_ADMIN.
+ * - -EACCES: PRIORITY_HIGH without CAP_SYS_NICE or DRM master.
+ * - -ENOSPC: the process has too many contexts.
+ * - -ENOENT: unknown @vm.
+ * - -EIO: the VM is lost.
  */
 struct drm_tessera_context_create {
 	/** @flags: DRM_TESSERA_CONTEXT_* */
 	__u32 flags;
-	/** @engine: a render engine's id */
+	/** @engine: id of a render engine */
 	__u32 engine;
 	/** @split_seed: seed for FORCE_SPLIT_RANDOM, else 0 */
 	__u32 split_seed;
@@ -745,14 +1008,20 @@ struct drm_tessera_context_create {
 	__u32 id;
 	/** @priority: DRM_TESSERA_PRIORITY_* */
 	__u32 priority;
-	/** @vm: the VM at whose addresses it works; 0: none */
+	/** @vm: id of the VM of the context; 0: patched addressing */
 	__u32 vm;
 };
 
 /**
- * struct drm_tessera_context_destroy - argument of DRM_IOCTL_TESSERA_CONTEXT_DESTROY
+ * struct drm_tessera_context_destroy - argument of
+ * DRM_IOCTL_TESSERA_CONTEXT_DESTROY
  *
- * Jobs already submitted still run. Errors: -ENOENT, -EINVAL.
+ * Jobs that were submitted before still run.
+ *
+ * Errors:
+ *
+ * - -ENOENT: unknown context.
+ * - -EINVAL: non-zero @pad.
  */
 struct drm_tessera_context_destroy {
 	/** @id: the context */
@@ -761,34 +1030,51 @@ struct drm_tessera_context_destroy {
 	__u32 pad;
 };
 
-#define DRM_TESSERA_RESET_NONE		0 /* nothing has happened to the context */
-#define DRM_TESSERA_RESET_GUILTY	1 /* it is lost: a job of it hung, kept an engine for too long, or (VM) made a bad access */
-#define DRM_TESSERA_RESET_INNOCENT	2 /* it is lost for another reason: a reset of the device, or its client is banned */
+#define DRM_TESSERA_RESET_NONE		0 /* the context works */
+/*
+ * lost: one of its jobs hung, kept an engine too long, or (VM) made a bad
+ * access
+ */
+#define DRM_TESSERA_RESET_GUILTY	1
+/* lost for another reason: a device reset, or a ban of its client */
+#define DRM_TESSERA_RESET_INNOCENT	2
 
 #define DRM_TESSERA_STATUS_LOST		(1U << 0) /* SUBMIT returns -EIO */
-#define DRM_TESSERA_STATUS_BANNED	(1U << 1) /* so it does in all contexts of the client, see &DRM_TESSERA_MAX_HANGS */
+/* SUBMIT returns -EIO in all contexts of the client */
+#define DRM_TESSERA_STATUS_BANNED	(1U << 1)
 
 /**
- * struct drm_tessera_context_status - argument of DRM_IOCTL_TESSERA_CONTEXT_STATUS
+ * struct drm_tessera_context_status - argument of
+ * DRM_IOCTL_TESSERA_CONTEXT_STATUS
  *
- * A hang of another context's job resets that engine only, and leaves no trace here: jobs of others run again. Errors: -ENOENT, -EINVAL.
+ * A hang of another context's job resets only the engine and does not show
+ * here: the jobs of other contexts run again.
+ *
+ * Errors:
+ *
+ * - -ENOENT: unknown context.
+ * - -EINVAL: non-zero @pad.
  */
 struct drm_tessera_context_status {
 	/** @id: the context */
 	__u32 id;
 	/** @pad: must be zero */
 	__u32 pad;
-	/** @reset: DRM_TESSERA_RESET_*; does not change back [out] */
+	/** @reset: DRM_TESSERA_RESET_*; never changes back to NONE [out] */
 	__u32 reset;
 	/** @flags: DRM_TESSERA_STATUS_* [out] */
 	__u32 flags;
-	/** @hangs: jobs of it that hung, or kept an engine for too long; not bad accesses [out] */
+	/**
+	 * @hangs: jobs of the context that hung or kept an engine for too long;
+	 * bad accesses do not count [out]
+	 */
 	__u32 hangs;
-	/** @device_resets: resets of the device since it was created [out] */
+	/** @device_resets: device resets since the context was created [out] */
 	__u32 device_resets;
 };
 
-#define DRM_TESSERA_ALLOC_WRITE		(1U << 0) /* some command writes it (WDDM: WriteOperation) */
+/* some command writes it (WDDM: WriteOperation) */
+#define DRM_TESSERA_ALLOC_WRITE		(1U << 0)
 
 /**
  * struct drm_tessera_submit_alloc - element of the allocation list
@@ -801,43 +1087,59 @@ struct drm_tessera_submit_alloc {
 };
 
 /**
- * struct drm_tessera_submit_patch - element of the patch-location list (WDDM: D3DDDI_PATCHLOCATIONLIST)
+ * struct drm_tessera_submit_patch - element of the patch-location list (WDDM:
+ * D3DDDI_PATCHLOCATIONLIST)
  *
- * Says that from @split_offset on slot @slot_id holds allocation @alloc_index, and that the base
- * and limit of the BIND_SLOT packet at @patch_offset - 8 are to be set to it. Elements are in stream order of use:
- * @split_offset never decreases; elements of equal @split_offset form one split point,
- * at which the kernel may cut the buffer.
+ * Says that slot @slot_id holds allocation @alloc_index from @split_offset on,
+ * and that the kernel has to write the allocation's address and size into the
+ * base and limit fields of the BIND_SLOT packet at @patch_offset - 8. The
+ * elements are in the order in which the commands use them: @split_offset never
+ * decreases. Elements of equal @split_offset form one split point, at which the
+ * kernel may cut the buffer.
  */
 struct drm_tessera_submit_patch {
 	/** @alloc_index: index in the allocation list */
 	__u32 alloc_index;
 	/** @slot_id: binding slot, below max_slots; upper 8 bits zero */
 	__u32 slot_id;
-	/** @driver_id: opaque to the kernel, shown in the trace */
+	/** @driver_id: opaque to the kernel, shown in trace events */
 	__u32 driver_id;
-	/** @patch_offset: byte offset of the base field in the commands; 0 for a NULL element */
+	/**
+	 * @patch_offset: byte offset of the base field in the commands; 0 for a
+	 * NULL element
+	 */
 	__u32 patch_offset;
-	/** @split_offset: byte offset of the packet from which on the allocation is needed */
+	/**
+	 * @split_offset: byte offset of the first packet that needs the
+	 * allocation
+	 */
 	__u32 split_offset;
 	/** @pad: must be zero */
 	__u32 pad;
-	/** @alloc_offset: byte offset in the object the slot starts at, 8-byte aligned; 0 for a NULL element */
+	/**
+	 * @alloc_offset: byte offset in the object at which the slot starts,
+	 * 8-byte aligned; 0 for a NULL element
+	 */
 	__u64 alloc_offset;
 };
 
 #define DRM_TESSERA_SYNC_SIGNAL		(1U << 0) /* signal after the job; else wait before it */
 #define DRM_TESSERA_SYNC_TIMELINE	(1U << 1) /* use @point of a timeline syncobj */
-#define DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT	(1U << 2) /* nobody may have submitted what signals it: the call waits for that */
+/* the call waits until the syncobj has a fence */
+#define DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT	(1U << 2)
 
 /**
  * struct drm_tessera_sync - element of the sync list
  *
- * A point that is signalled, of the syncobj of a monitored fence, becomes the fence's value. The points of one fence rise from
- * submission to submission, and from element to element.
+ * If the syncobj is the one of a monitored fence, the point that is signalled
+ * becomes the value of the fence. The points of one fence have to increase from
+ * submission to submission and from element to element.
  *
- * SYNC_WAIT_FOR_SUBMIT goes with a wait. The call goes on when somebody has submitted what will signal the syncobj, or
- * signalled it; a POSIX signal ends that wait (-EINTR). Nothing of the submission is begun, and nobody is kept
- * waiting, meanwhile. Without the flag there has to be something to wait for.
+ * SYNC_WAIT_FOR_SUBMIT is for waits. The call continues when a submission that
+ * will signal the syncobj has been made, or when the syncobj is signalled. A
+ * POSIX signal ends that wait (-EINTR). Meanwhile nothing of the submission has
+ * begun, and no other client waits for it. Without the flag the syncobj must
+ * already have a fence.
  */
 struct drm_tessera_sync {
 	/** @handle: drm_syncobj */
@@ -851,36 +1153,62 @@ struct drm_tessera_sync {
 /**
  * struct drm_tessera_submit - argument of DRM_IOCTL_TESSERA_SUBMIT
  *
+ * The call waits for foreign fences, both in-fences and fences in the
+ * reservations of the objects. A POSIX signal ends that wait (-EINTR).
+ *
  * Errors, with nothing run:
- *  -ENOENT: unknown context, handle or syncobj.
- *  -EINVAL: unknown flags, non-zero padding, an empty or unaligned command buffer; a packet that is
- *  unknown, malformed or privileged; a BIND_SLOT whose base or limit is not zero, whose access, format, layout, pitch, width
- *  or height the device would refuse, not covered by exactly one patch, for another
- *  slot, or with write access to an allocation not listed as written; an allocation index,
- *  slot id, patch or split offset that breaks the rules of &struct drm_tessera_submit_patch; @split_offset
- *  inside a packet or behind the end; a patch outside the range in which its binding holds; two allocations for one slot
- *  at one split offset; a NULL element with an offset; @alloc_offset not inside the object, or of a swizzled
- *  surface not a multiple of 4096; the same handle twice
- *  in the allocation list; an object that is offered, or has VM_PRIVATE; an instance older than one that is in use, see &struct drm_tessera_lock; a written allocation that is GPU_READ_ONLY, or can only live in read-only apertures; a leak the context's leak check finds;
- *  a wait without SYNC_WAIT_FOR_SUBMIT on a timeline point or syncobj without fence; a signal with that flag, or of a monitored fence that
- *  would not rise.
- *  -E2BIG: more commands, allocations, patches or syncs than the limits.
- *  -ENOSPC: one split point needs more than its segments hold, whatever is evicted.
- *  -EIO: the context was lost to a hang or a reset of the device, or an object was lost when paging it failed.
- *  -EBUSY: the file has locked an object that may not move into memory, see &struct drm_tessera_lock.
- *  -EFAULT: user memory is not there, see &struct drm_tessera_bo_from_user; -EBUSY: it changes time and again,
- *  or others put fence after fence at the objects.
- *  -EOPNOTSUPP: the context has a VM.
  *
- * The call waits for in-fences, and for fences at the objects, that no job of this device signals. A POSIX
- * signal ends that (-EINTR).
+ * - -ENOENT: unknown context, handle or syncobj.
+ * - -EINVAL, commands: unknown @flags; non-zero padding; an empty or unaligned
+ *   command buffer; a packet that is unknown, malformed or privileged.
+ * - -EINVAL, bindings: a BIND_SLOT whose base or limit is not zero; whose
+ *   access, format, layout, pitch, width or height the device would refuse;
+ *   which is not covered by exactly one patch; whose patch names another slot;
+ *   or which has write access to an allocation that is not listed as written.
+ * - -EINVAL, patches: an allocation index, slot id, patch offset or split
+ *   offset that breaks the rules of &struct drm_tessera_submit_patch; a
+ *   @split_offset inside a packet or beyond the end; a patch outside the range
+ *   in which its binding holds; two allocations for one slot at one split
+ *   offset; a NULL element with an offset; an @alloc_offset that is not inside
+ *   the object, or, for a swizzled surface, is not a multiple of 4096.
+ * - -EINVAL, allocations: the same handle twice; an object that is offered or
+ *   has VM_PRIVATE; an instance older than one that is in use, see &struct
+ *   drm_tessera_lock; a written allocation that is GPU_READ_ONLY or supports
+ *   read-only apertures only; a leak that the context's leak check finds.
+ * - -EINVAL, syncs: a wait without SYNC_WAIT_FOR_SUBMIT on a syncobj or
+ *   timeline point without fence; a signal with that flag; a signal of a
+ *   monitored fence to a value that is not above the last one.
+ * - -E2BIG: more commands, allocations, patches or syncs than the limits.
+ * - -ENOSPC: one split point needs more than its segments hold with everything
+ *   else evicted.
+ * - -EIO: the context was lost to a hang or a reset of the device; the client
+ *   is banned; or an object was lost when paging it failed.
+ * - -EBUSY: this file has locked an object that may not move into memory, see
+ *   &struct drm_tessera_lock; memory of a process changes repeatedly while the
+ *   kernel looks it up, see &struct drm_tessera_bo_from_user; or other clients
+ *   add fence after fence to the objects.
+ * - -EFAULT: memory of a process is not mapped, see &struct
+ *   drm_tessera_bo_from_user.
+ * - -EOPNOTSUPP: the context has a VM.
  *
- * The job's fence, signalled through @syncs and the objects' reservations, carries: 0;
- * -EFAULT: the device stopped at a bad access (slot bounds, unbound slot, …); -ENOSPC: fragmentation by
- * bound allocations found at a cut, the parts before it have run; -ETIME: the job hung and was killed, or its parts kept an engine
- * that cannot preempt for too long, or kept others waiting and made nothing of it, or others' fence came in between them and did not signal in time; -ECANCELED: not run because
- * an earlier job of the context hung, or the device went away or was reset; -EIO: not run because paging failed meanwhile (a fault of the
- * device). An object whose paging failed is lost: submissions that name it fail, accesses to mappings of it raise SIGBUS.
+ * The job's fence is signalled through @syncs and the objects' reservations. It
+ * carries one of these results:
+ *
+ * - 0: the job is done.
+ * - -EFAULT: the device stopped at a bad access (beyond a slot's limit, through
+ *   an unbound slot, and so on).
+ * - -ENOSPC: at a cut, bound allocations left no contiguous space for the next
+ *   part. The parts before it have run.
+ * - -ETIME: the job hung and was killed; its parts occupied an engine that
+ *   cannot preempt for too long, or kept other clients waiting for it without
+ *   making progress; or a foreign fence was added between the parts and did not
+ *   signal in time.
+ * - -ECANCELED: not run, because an earlier job of the context hung, or because
+ *   the device was removed or reset.
+ * - -EIO: not run, because paging failed meanwhile (a fault of the device).
+ *
+ * An object whose paging failed is lost: submissions that name it fail, and
+ * accesses to mappings of it raise SIGBUS.
  */
 struct drm_tessera_submit {
 	/** @context: the context */
@@ -891,7 +1219,7 @@ struct drm_tessera_submit {
 	__u64 cmds;
 	/** @cmd_size: bytes of commands, a multiple of 8 */
 	__u32 cmd_size;
-	/** @num_parts: parts the buffer was cut into [out] */
+	/** @num_parts: number of parts that the buffer was cut into [out] */
 	__u32 num_parts;
 	/** @allocs: &struct drm_tessera_submit_alloc */
 	struct drm_tessera_array allocs;
@@ -900,48 +1228,80 @@ struct drm_tessera_submit {
 	/** @syncs: &struct drm_tessera_sync */
 	struct drm_tessera_array syncs;
 	/**
-	 * @error_offset: byte offset in the commands of what -EINVAL or -ENOSPC is about, 0xffffffff if none. Also set
-	 * when the ioctl succeeds but it is known already that the job's fence will carry -ENOSPC [out]
+	 * @error_offset: byte offset in the commands that -EINVAL or -ENOSPC
+	 * refers to, or 0xffffffff. It is also set when the ioctl succeeds, but
+	 * the kernel already knows that the job's fence will carry -ENOSPC
+	 * [out]
 	 */
 	__u32 error_offset;
-	/** @error_index: index in the patch list, likewise [out] */
+	/**
+	 * @error_index: index in the patch list that the error refers to, or
+	 * 0xffffffff; set in the same cases as @error_offset [out]
+	 */
 	__u32 error_index;
 };
 
 /**
- * struct drm_tessera_fence_create - argument of DRM_IOCTL_TESSERA_FENCE_CREATE (WDDM: monitored fence)
+ * struct drm_tessera_fence_create - argument of DRM_IOCTL_TESSERA_FENCE_CREATE
+ * (WDDM: monitored fence)
  *
- * A monitored fence is a timeline syncobj, and a 64-bit value in memory that follows it: as soon as a
- * wait for a point has returned, the value is at least that. The GPU signals it when a SUBMIT names a point
- * of the syncobj, the CPU with FENCE_SIGNAL; the GPU waits for points like any job, the CPU with
- * DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT. The value only rises, and reaches what a job was to signal also if the job fails, hangs,
- * is cancelled, or the device goes. Points that come into the syncobj in other ways (DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL,
- * transfers, submissions of other files) do not change the value.
+ * A monitored fence is a timeline syncobj together with a 64-bit value in
+ * memory that follows it. Once a wait for a point has returned, the value is at
+ * least that point.
  *
- * The page at @mmap_offset holds values of this client only, little endian, and is mapped to be read: -EACCES for anything
- * else. A mapping stays valid when the fence, or the device, has gone; with the fence the value is no longer its.
+ * The GPU signals the fence when a SUBMIT names a point of the syncobj; the CPU
+ * signals it with FENCE_SIGNAL. The GPU waits for points like any job; the CPU
+ * waits with DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT. The value only increases. It
+ * reaches the value that a job was to signal even if the job fails, hangs or is
+ * cancelled, or the device is removed. Points that enter the syncobj in other
+ * ways (DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, transfers, submissions of other
+ * files) do not change the value.
  *
- * Errors: -EINVAL: non-zero @flags; -ENOSPC: too many fences of this process, see &drm_tessera_query_device.max_fences.
+ * The page at @mmap_offset holds values of this client only, in little endian.
+ * It can be mapped for reading only; other mappings fail with -EACCES. A
+ * mapping stays valid after the fence is destroyed or the device is removed.
+ * After the fence is destroyed its value may belong to another fence.
+ *
+ * Errors:
+ *
+ * - -EINVAL: non-zero @flags.
+ * - -ENOSPC: the process has too many fences, see
+ *   &drm_tessera_query_device.max_fences.
  */
 struct drm_tessera_fence_create {
-	/** @value: the initial value, reached from the beginning */
+	/** @value: initial value, signalled from the beginning */
 	__u64 value;
 	/** @flags: must be zero */
 	__u32 flags;
 	/** @id: the new fence, not 0 [out] */
 	__u32 id;
-	/** @syncobj: handle of its syncobj, to be destroyed by DRM_IOCTL_SYNCOBJ_DESTROY [out] */
+	/**
+	 * @syncobj: handle of its syncobj; userspace destroys it with
+	 * DRM_IOCTL_SYNCOBJ_DESTROY [out]
+	 */
 	__u32 syncobj;
-	/** @offset: where in the page the value is, a multiple of 8 [out] */
+	/**
+	 * @offset: byte offset of the value in the page, a multiple of 8 [out]
+	 */
 	__u32 offset;
-	/** @mmap_offset: offset for mmap() of the DRM file, of one page, shared and read-only [out] */
+	/**
+	 * @mmap_offset: mmap() offset of one page of the DRM file, shared and
+	 * read-only [out]
+	 */
 	__u64 mmap_offset;
 };
 
 /**
- * struct drm_tessera_fence_destroy - argument of DRM_IOCTL_TESSERA_FENCE_DESTROY
+ * struct drm_tessera_fence_destroy - argument of
+ * DRM_IOCTL_TESSERA_FENCE_DESTROY
  *
- * What jobs were to signal they still do. The syncobj, and mappings of the page, stay. Errors: -ENOENT, -EINVAL.
+ * Jobs that were submitted before still signal the syncobj. The syncobj and
+ * mappings of the page stay valid.
+ *
+ * Errors:
+ *
+ * - -ENOENT: unknown fence.
+ * - -EINVAL: non-zero @pad.
  */
 struct drm_tessera_fence_destroy {
 	/** @id: the fence */
@@ -953,64 +1313,105 @@ struct drm_tessera_fence_destroy {
 /**
  * struct drm_tessera_fence_signal - argument of DRM_IOCTL_TESSERA_FENCE_SIGNAL
  *
- * Values are reached in the order they were asked for: behind submissions that have returned, and are to
- * signal lower ones, this has effect when their jobs are over. It does not wait for them.
+ * Values are reached in the order in which they were requested. If submissions
+ * that have returned are to signal lower values, this one takes effect when
+ * their jobs are over. The call does not wait for them.
  *
- * Errors: -ENOENT: unknown fence. -EINVAL: non-zero @pad, or @value is not above the initial one and all that were asked for before.
+ * Errors:
+ *
+ * - -ENOENT: unknown fence.
+ * - -EINVAL: non-zero @pad, or @value is not above the initial value and all
+ *   values requested before.
  */
 struct drm_tessera_fence_signal {
 	/** @id: the fence */
 	__u32 id;
 	/** @pad: must be zero */
 	__u32 pad;
-	/** @value: the value */
+	/** @value: value to signal */
 	__u64 value;
 };
 
 /**
- * struct drm_tessera_make_resident - argument of DRM_IOCTL_TESSERA_MAKE_RESIDENT (WDDM: MakeResident)
+ * struct drm_tessera_make_resident - argument of
+ * DRM_IOCTL_TESSERA_MAKE_RESIDENT (WDDM: MakeResident)
  *
- * Adds objects to the residency list of the open file, once for each time a handle is given, and brings them,
- * and whatever of the list has been moved out meanwhile, into a segment of their sets where the GPU can write them, unless they
- * are GPU_READ_ONLY. What is listed stays there while jobs run that bring no list, whatever other clients do: it may be moved out between
- * jobs and is brought back before the next. Without @handles only that is done now.
+ * Adds objects to the residency list of the open file, once for each time a
+ * handle is given. It then moves these objects, and all listed objects that
+ * were evicted meanwhile, into a segment of their sets that the GPU can write
+ * (for GPU_READ_ONLY objects: any of their segments). A listed object stays
+ * there while jobs run that bring no allocation list, whatever other clients
+ * do. It may be evicted between jobs, and is brought back before the next one.
+ * Without @handles the call only brings the listed objects back.
  *
- * Returns without waiting for the paging: @syncs signal when it is over. Jobs that are submitted earlier wait for it by
- * themselves. Room is made by moving out what nobody has listed, and of what others have listed only what they have
- * above their share of a segment (WDDM: budget), or have not used for two seconds; never what the caller has listed. Where there is room, but
- * not in one piece, objects are moved together. Memory of objects that are being destroyed, what submissions in parts hold, and objects of others
- * that would have to be moved, but are in use, are waited for, for two job timeouts at most. Fences at objects that have to move, and that no
- * job of this device signals, are waited for as long as they take.
+ * The call returns without waiting for the paging: @syncs signal when the
+ * paging is done. Jobs that are submitted before that wait for it by
+ * themselves.
  *
- * All or nothing: if not everything fits, nothing is added, and @bytes_to_trim says how many bytes the caller has to
- * EVICT first of what it has listed in @trim_segments, so that a second call finds room unless others take it meanwhile. An
- * object that may live in several segments may have to be tried again more than once.
+ * To make space the kernel evicts objects that are on no residency list. It
+ * evicts objects on the lists of other clients only from what such a client has
+ * above its share of a segment (WDDM: budget), or has not used for two seconds.
+ * It never evicts what the caller has listed. Where the free space is
+ * sufficient but not contiguous, it relocates objects.
  *
- * Closing a handle takes its object off the list.
+ * The call waits for memory of objects that are being destroyed, for memory
+ * that split submissions hold, and for objects of other clients that have to be
+ * relocated but are in use: for two job timeouts at most. It waits without a
+ * limit for foreign fences of objects that have to move.
  *
- * Errors: -EINVAL: @flags, @pad or @pad2 not zero; a stride of @handles that is not 4; a sync without SYNC_SIGNAL, of a monitored fence, or as of SUBMIT; an object is offered. -ENOENT: unknown
- * handle or syncobj. -E2BIG: more than max_allocs handles, or max_syncs syncs. -ENOMEM: it does not fit, or, with
- * @bytes_to_trim 0, kernel memory is short, or page tables as of VM_BIND are too many. -EBUSY: an object is locked that may not move into memory meanwhile, see
- * &struct drm_tessera_lock. -EIO: an object is lost. -EFAULT, -EBUSY: see &struct drm_tessera_bo_from_user.
+ * The call is all or nothing: if not everything fits, nothing is added.
+ * @bytes_to_trim then says how many bytes the caller has to EVICT first, from
+ * what it has listed in @trim_segments. After that a second call finds enough
+ * space, unless other clients take it. An object that may live in several
+ * segments may need more than one retry.
+ *
+ * Closing a handle removes its object from the list.
+ *
+ * Errors:
+ *
+ * - -EINVAL: @flags, @pad or @pad2 not zero; a stride of @handles that is not
+ *   4; a sync without SYNC_SIGNAL, of a monitored fence, or with an error of
+ *   SUBMIT; an offered object.
+ * - -ENOENT: unknown handle or syncobj.
+ * - -E2BIG: more than max_allocs handles, or more than max_syncs syncs.
+ * - -ENOMEM: the objects do not fit. With @bytes_to_trim 0: kernel memory is
+ *   short, or the process has too many page tables (see VM_BIND).
+ * - -EBUSY: an object is locked that may not move into memory meanwhile, see
+ *   &struct drm_tessera_lock.
+ * - -EIO: an object is lost.
+ * - -EFAULT, -EBUSY: see &struct drm_tessera_bo_from_user.
  */
 struct drm_tessera_make_resident {
 	/** @flags: must be zero */
 	__u32 flags;
 	/** @pad: must be zero */
 	__u32 pad;
-	/** @handles: __u32 each */
+	/** @handles: array of __u32 */
 	struct drm_tessera_array handles;
-	/** @syncs: &struct drm_tessera_sync, all with SYNC_SIGNAL (WDDM: paging fence) */
+	/**
+	 * @syncs: &struct drm_tessera_sync, all with SYNC_SIGNAL (WDDM: paging
+	 * fence)
+	 */
 	struct drm_tessera_array syncs;
-	/** @bytes_to_trim: how much has to be evicted first (WDDM: NumBytesToTrim) [out] */
+	/**
+	 * @bytes_to_trim: bytes that the caller has to evict first (WDDM:
+	 * NumBytesToTrim) [out]
+	 */
 	__u64 bytes_to_trim;
-	/** @trim_segments: where: bit n is segment id n [out] */
+	/**
+	 * @trim_segments: set of segments to evict from: bit n is segment id n
+	 * [out]
+	 */
 	__u32 trim_segments;
-	/** @pending: 1 if paging is under way, 0 if all is there already [out] */
+	/**
+	 * @pending: 1 if paging is under way, 0 if all objects are in place
+	 * [out]
+	 */
 	__u32 pending;
 	/**
-	 * @failed: which of @handles, by index, it fails for with -ENOENT, -EINVAL, -EBUSY, -EFAULT or -EIO; their number if that
-	 * is none of them, but something else, or what was listed before [out]
+	 * @failed: index in @handles of the object that caused -ENOENT,
+	 * -EINVAL, -EBUSY, -EFAULT or -EIO. The number of handles if the cause
+	 * is another argument or an object that was listed before [out]
 	 */
 	__u32 failed;
 	/** @pad2: must be zero */
@@ -1020,67 +1421,100 @@ struct drm_tessera_make_resident {
 /**
  * struct drm_tessera_evict - argument of DRM_IOCTL_TESSERA_EVICT (WDDM: Evict)
  *
- * Takes objects off the residency list of the open file, once for each time a handle is given. One whose count has come to 0 moves out when
- * somebody needs its room; jobs that were submitted before can still use it, for those of contexts with a VM that come later it is not there: access faults (only where kernel memory is
- * so short that page tables cannot be written it stays there until it moves). Waits for nothing.
+ * Removes objects from the residency list of the open file, once for each time
+ * a handle is given. The call does not wait.
  *
- * Errors, with nothing changed: -EINVAL: @flags or @pad not zero, a stride that is not 4, an object that is not on the list so many
- * times. -ENOENT: unknown handle. -E2BIG: more than max_allocs handles.
+ * An object whose count has dropped to 0 is moved out when its space is needed.
+ * Jobs that were submitted before can still use it. For jobs that contexts with
+ * a VM submit later the object is not resident: accesses fault. Only where
+ * kernel memory is too short to write page tables, the object stays accessible
+ * until it moves.
+ *
+ * Errors, with nothing changed:
+ *
+ * - -EINVAL: @flags or @pad not zero; a stride that is not 4; an object that is
+ *   listed fewer times than it is given.
+ * - -ENOENT: unknown handle.
+ * - -E2BIG: more than max_allocs handles.
  */
 struct drm_tessera_evict {
 	/** @flags: must be zero */
 	__u32 flags;
 	/** @pad: must be zero */
 	__u32 pad;
-	/** @handles: __u32 each */
+	/** @handles: array of __u32 */
 	struct drm_tessera_array handles;
 };
 
-#define DRM_TESSERA_BUDGET_RESERVE	(1U << 0) /* set the reservation of the one segment named */
-#define DRM_TESSERA_BUDGET_NOTIFY	(1U << 1) /* set or remove the notification of this file */
+#define DRM_TESSERA_BUDGET_RESERVE	(1U << 0) /* set the reservation of one segment */
+/* set or remove the notification of this open file */
+#define DRM_TESSERA_BUDGET_NOTIFY	(1U << 1)
 
 /**
- * struct drm_tessera_budget - argument of DRM_IOCTL_TESSERA_BUDGET (WDDM: QueryVideoMemoryInfo, SetVideoMemoryReservation)
+ * struct drm_tessera_budget - argument of DRM_IOCTL_TESSERA_BUDGET (WDDM:
+ * QueryVideoMemoryInfo, SetVideoMemoryReservation)
  *
- * All figures are sums over a set of segments, for the calling client: all files of the process that pays for this one.
+ * All figures are sums over a set of segments for the calling client: all open
+ * files that are charged to the same process.
  *
- * A *reservation* is the part of a fair share that does not depend on the number of other clients; they share the rest. It counts
- * as long as the client uses the segment; what is idle is lent, reserved or not. All clients together can
- * reserve a quarter of a segment.
+ * A *reservation* is the part of a fair share that does not depend on the
+ * number of other clients. The clients share the rest. The reservation counts
+ * as long as the client uses the segment: idle memory is lent to other clients,
+ * reserved or not. All clients together can reserve a quarter of a segment.
  *
- * A *notification* is an eventfd, one for each open file, that is signalled when the budget of the set has changed by a sixteenth of the
- * segments' size or more since it was told last, or since the call. It may be a moment late, and half a second if the change is
- * that others have stopped using a segment.
+ * A *notification* is an eventfd, one for each open file. The kernel signals it
+ * when the budget of the set has changed by a sixteenth of the segments' size
+ * or more since the last signal or since the call. The signal may be a few
+ * milliseconds late, or half a second if the change is that other clients have
+ * stopped using a segment.
  *
- * Errors, with nothing changed: -EINVAL: unknown flags, both flags, @pad not zero, no segment or an unknown one, an @eventfd without
- * BUDGET_NOTIFY or that is none, BUDGET_RESERVE for more than one segment. -EBADF: no such file. -ENOSPC: more than @reservable of a moment ago.
+ * Errors, with nothing changed:
+ *
+ * - -EINVAL: unknown flags; both flags; @pad not zero; an empty set or an
+ *   unknown segment; an @eventfd without BUDGET_NOTIFY; a file that is no
+ *   eventfd; BUDGET_RESERVE for more than one segment.
+ * - -EBADF: no such file.
+ * - -ENOSPC: more than @reservable at the time of the call.
  */
 struct drm_tessera_budget {
 	/** @segments: set of segments: bit n is segment id n */
 	__u32 segments;
 	/** @flags: DRM_TESSERA_BUDGET_* */
 	__u32 flags;
-	/** @eventfd: with BUDGET_NOTIFY: what to signal, negative: nothing any more; else 0 */
+	/**
+	 * @eventfd: with BUDGET_NOTIFY: eventfd to signal, or a negative number
+	 * to remove the notification; else 0
+	 */
 	__s32 eventfd;
 	/** @pad: must be zero */
 	__u32 pad;
-	/** @reservation: bytes reserved [in/out]; ignored on input without BUDGET_RESERVE */
+	/**
+	 * @reservation: bytes reserved [in/out]; ignored on input without
+	 * BUDGET_RESERVE
+	 */
 	__u64 reservation;
-	/** @budget: bytes that can be counted on: fair share, and more while others leave memory free [out] */
+	/**
+	 * @budget: bytes that the client can count on: its fair share, and more
+	 * while other clients leave memory free [out]
+	 */
 	__u64 budget;
-	/** @usage: bytes that are resident [out] */
+	/** @usage: resident bytes [out] */
 	__u64 usage;
-	/** @reservable: most that could be reserved [out] */
+	/** @reservable: maximum that could be reserved [out] */
 	__u64 reservable;
 };
 
 /**
  * struct drm_tessera_vm_create - argument of DRM_IOCTL_TESSERA_VM_CREATE
  *
- * A VM is a space of GPU virtual addresses (WDDM: GPU virtual address space), where nothing is mapped to begin with.
+ * A VM is a GPU virtual address space (WDDM: GPU virtual address space). It
+ * starts with no mappings.
  *
- * Errors: -EINVAL: @flags not zero; -EOPNOTSUPP: the device has no virtual addresses, see DRM_TESSERA_CAP_VM;
- * -ENOSPC: too many VMs, or page tables, of this process.
+ * Errors:
+ *
+ * - -EINVAL: @flags not zero.
+ * - -EOPNOTSUPP: the device has no virtual addresses, see DRM_TESSERA_CAP_VM.
+ * - -ENOSPC: the process has too many VMs or page tables.
  */
 struct drm_tessera_vm_create {
 	/** @flags: must be zero */
@@ -1092,9 +1526,14 @@ struct drm_tessera_vm_create {
 /**
  * struct drm_tessera_vm_destroy - argument of DRM_IOCTL_TESSERA_VM_DESTROY
  *
- * Contexts that use it go on. With the last of them all that is mapped goes; jobs already submitted still run.
+ * Contexts that use the VM continue to work. The mappings are removed when the
+ * last of these contexts is destroyed. Jobs that were submitted before still
+ * run.
  *
- * Errors: -ENOENT, -EINVAL.
+ * Errors:
+ *
+ * - -ENOENT: unknown VM.
+ * - -EINVAL: non-zero @pad.
  */
 struct drm_tessera_vm_destroy {
 	/** @id: the VM */
@@ -1103,51 +1542,70 @@ struct drm_tessera_vm_destroy {
 	__u32 pad;
 };
 
-#define DRM_TESSERA_VM_BIND_MAP		0 /* memory of an object */
-#define DRM_TESSERA_VM_BIND_UNMAP	1 /* nothing: accesses fault */
-#define DRM_TESSERA_VM_BIND_MAP_NULL	2 /* no memory: reads give zero, writes are dropped */
+#define DRM_TESSERA_VM_BIND_MAP		0 /* map memory of an object */
+#define DRM_TESSERA_VM_BIND_UNMAP	1 /* unmap: accesses fault */
+#define DRM_TESSERA_VM_BIND_MAP_NULL	2 /* map no memory: reads return zero, writes are dropped */
 
-#define DRM_TESSERA_VM_BIND_READ_ONLY	(1U << 0) /* of MAP: the GPU may not write there; implied by BO_GPU_READ_ONLY */
+/* MAP only: the GPU may not write; implied by BO_GPU_READ_ONLY */
+#define DRM_TESSERA_VM_BIND_READ_ONLY	(1U << 0)
 
 /**
  * struct drm_tessera_vm_bind_op - element of the list of a VM_BIND
  *
- * Whatever is mapped in the range is replaced, parts of mappings, too.
+ * The operation replaces all mappings in the range, including parts of larger
+ * mappings.
  */
 struct drm_tessera_vm_bind_op {
 	/** @op: DRM_TESSERA_VM_BIND_MAP, _UNMAP or _MAP_NULL */
 	__u32 op;
 	/** @flags: DRM_TESSERA_VM_BIND_READ_ONLY */
 	__u32 flags;
-	/** @handle: the object; 0 if there is none */
+	/** @handle: the object of MAP; else 0 */
 	__u32 handle;
 	/** @pad: must be zero */
 	__u32 pad;
-	/** @offset: byte offset in the object, a multiple of the page size; 0 if there is none */
+	/**
+	 * @offset: byte offset in the object of MAP, a multiple of the page
+	 * size; else 0
+	 */
 	__u64 offset;
-	/** @address: where the range begins, a multiple of the page size */
+	/** @address: start of the range, a multiple of the page size */
 	__u64 address;
-	/** @range: its size, likewise, not 0 */
+	/** @range: size of the range, a multiple of the page size, not 0 */
 	__u64 range;
 };
 
 /**
  * struct drm_tessera_vm_bind - argument of DRM_IOCTL_TESSERA_VM_BIND
  *
- * The list takes effect as a whole and in order, when all that it waits for has signalled. That includes, if it unmaps or replaces
- * anything, all jobs of contexts of the VM that were submitted before; all that are submitted later wait for it.
- * So a job finds what was mapped when it was submitted. The call itself waits for fences in @syncs that jobs of this
- * device do not signal.
+ * The list takes effect as a whole and in order, when all fences that it waits
+ * for have signalled. If it unmaps or replaces anything, it also waits for all
+ * jobs of the VM's contexts that were submitted before. All jobs that are
+ * submitted later wait for the list. So a job finds the mappings of the time of
+ * its submission. The call itself waits for foreign fences in @syncs.
  *
- * A mapping holds its object: it lives on when its handles are closed. It leads there while the object is on the residency list of
- * the file that has the VM (MAKE_RESIDENT), on no other: otherwise accesses fault. While an object moves jobs wait. Virtual
- * addresses do not change by that.
+ * A mapping holds a reference to its object, which therefore survives the
+ * closing of its handles. The mapping is valid while the object is on the
+ * residency list of the file that owns the VM (MAKE_RESIDENT). Lists of other
+ * files do not count. Otherwise accesses fault. While an object moves, jobs
+ * wait. Its virtual addresses do not change.
  *
- * Errors, with nothing changed: -ENOENT: unknown VM, handle or syncobj. -EINVAL: non-zero @flags or padding, an empty list, an
- * unknown operation or flag, READ_ONLY without MAP, a handle or offset that is there or not against what the operation needs, an address,
- * offset or range that is no multiple of the page size, a range that is empty or beyond the addresses there are or the object; an
- * object that is offered, or is private to another VM; a wait on a timeline point or syncobj without fence. -E2BIG: more elements than the limits; MAP_NULLs of more than 64 GiB together.
- * -ENOSPC: too many page tables of this client, or mappings of the VM. -EIO: the VM is lost, as a change of it failed or the device was reset, or an object is.
+ * Errors, with nothing changed:
+ *
+ * - -ENOENT: unknown VM, handle or syncobj.
+ * - -EINVAL, list: non-zero @flags or padding; an empty list; an unknown
+ *   operation or flag; READ_ONLY without MAP; a handle or offset that the
+ *   operation does not take, or a missing one; an address, offset or range that
+ *   is not a multiple of the page size; a range that is empty, or extends
+ *   beyond the address space or the object.
+ * - -EINVAL, others: an object that is offered or private to another VM; a wait
+ *   on a syncobj or timeline point without fence.
+ * - -E2BIG: more elements than the limits; MAP_NULLs of more than 64 GiB
+ *   together.
+ * - -ENOSPC: too many page tables of this client, or too many mappings of the
+ *   VM.
+ * - -EIO: an object is lost; or the VM is lost, because changing it failed or
+ *   the device was reset.
  */
 struct drm_tessera_vm_bind {
 	/** @vm: the VM */
@@ -1163,45 +1621,81 @@ struct drm_tessera_vm_bind {
 /**
  * struct drm_tessera_bo_from_user - argument of DRM_IOCTL_TESSERA_BO_FROM_USER
  *
- * Private anonymous memory of the calling process as an object, which jobs of both kinds use in apertures. It is not pinned: the kernel moves and
- * swaps it as ever, and whoever changes what is there (munmap, mremap, mprotect, MADV_DONTNEED, fork, exit) waits for the jobs that use it.
- * Later jobs find what is there then, or are refused: with -EFAULT if nothing is, or no such memory (nor is what only userfaultfd would bring), with -EBUSY if it
- * changes time and again. The memory is the calling process's, whoever submits the job. A process that has such an object has few unfinished jobs: calls that
- * bring more wait before they begin.
+ * Creates an object from private anonymous memory of the calling process. Jobs
+ * of both addressing models use it through apertures. The memory is not pinned:
+ * the kernel moves and swaps it as usual. A change of the mapping (munmap,
+ * mremap, mprotect, MADV_DONTNEED, fork, exit) waits for the jobs that use the
+ * memory. Later jobs use what is mapped then.
  *
- * Errors, with nothing done: -EINVAL: unknown flags, @size 0, @address or @size no multiple of the page size, a range that wraps, or no aperture the GPU can
- * write. -EFAULT: nothing is mapped somewhere in the range. -EPERM: memory that is not private and anonymous (of a file, shared, huge pages of hugetlb,
- * of a device), or that may not be read, or, without GPU_READ_ONLY, written. -E2BIG: larger than each aperture. -EOPNOTSUPP: see DRM_TESSERA_CAP_USER_MEMORY.
+ * Submissions are refused with -EFAULT if nothing suitable is mapped, which
+ * includes pages that only userfaultfd would provide, and with -EBUSY if the
+ * memory changes repeatedly while the kernel looks it up. The memory is always
+ * that of the process that created the object, also if another process submits
+ * the job. A process that has such an object may have only a few unfinished
+ * jobs: calls that submit more wait before they begin.
+ *
+ * Errors, with nothing done:
+ *
+ * - -EINVAL: unknown flags; @size 0; @address or @size not a multiple of the
+ *   page size; a range that wraps; the device has no aperture that the GPU can
+ *   write.
+ * - -EFAULT: nothing is mapped somewhere in the range.
+ * - -EPERM: memory that is not private and anonymous (of a file, shared,
+ *   hugetlb pages, of a device); memory that may not be read or, without
+ *   GPU_READ_ONLY, written.
+ * - -E2BIG: larger than every aperture.
+ * - -EOPNOTSUPP: the device lacks DRM_TESSERA_CAP_USER_MEMORY.
  */
 struct drm_tessera_bo_from_user {
-	/** @address: the first byte */
+	/** @address: first byte of the memory, a multiple of the page size */
 	__u64 address;
-	/** @size: how many there are */
+	/** @size: bytes, a multiple of the page size */
 	__u64 size;
 	/** @flags: DRM_TESSERA_BO_GPU_READ_ONLY */
 	__u32 flags;
-	/** @handle: [out] GEM handle */
+	/** @handle: GEM handle of the new object [out] */
 	__u32 handle;
 };
 
 /**
  * struct drm_tessera_submit_vm - argument of DRM_IOCTL_TESSERA_SUBMIT_VM
  *
- * The commands are read by the device, at virtual addresses of the context's VM, as are base addresses of slots. They run unprivileged.
- * There is no list of objects: what is mapped and on the file's residency list when the job is submitted is what it finds. What has been moved out of
- * that list is brought back first, as by MAKE_RESIDENT: all of it, wherever it is mapped (RES-2). Fences in @syncs that
- * jobs of this device do not signal are waited for in the call.
+ * The device reads the commands at virtual addresses of the context's VM. Base
+ * addresses of slots are virtual addresses, too. The commands run unprivileged.
+ * There is no allocation list: the job finds the objects that are mapped and on
+ * the file's residency list when it is submitted. The kernel first brings
+ * evicted objects of that list back, as MAKE_RESIDENT does: all of them, in
+ * whichever VM they are mapped (RES-2). The call waits for foreign fences in
+ * @syncs.
  *
- * Errors, with nothing run: -ENOENT: unknown context or syncobj, or its VM is being destroyed. -EOPNOTSUPP: a context without VM (and SUBMIT for one with). -EINVAL:
- * non-zero @flags or @pad, @cmds or @cmd_size no multiple of 8, or @cmd_size 0; a wait on a timeline point or syncobj
- * without fence. -E2BIG: more commands or syncs than the limits. -EIO: the context was lost to a hang, a bad access or a reset of
- * the device, or the VM is lost. And those of &struct drm_tessera_make_resident: -ENOMEM: not all that is listed finds room beside what others may keep (MAKE_RESIDENT without
- * handles says how much to EVICT), or others take it away time and again; or kernel memory is short. -EBUSY, -EIO: as an object on the list is locked, or lost.
- * -EFAULT, -EBUSY: see &struct drm_tessera_bo_from_user.
+ * Errors, with nothing run, in addition to those of &struct
+ * drm_tessera_make_resident:
  *
- * The job's fence carries: 0; -EFAULT: the device stopped at a bad access: an address where nothing is mapped, or what is mapped is not listed as resident,
- * a write to what is read-only, a bad packet, …: the context is lost; -ECANCELED: not run because that happened to an earlier job of it; -EIO: not
- * run because the VM is lost; and -ETIME and -ECANCELED as of &struct drm_tessera_submit.
+ * - -ENOENT: unknown context or syncobj, or the context's VM is being
+ *   destroyed.
+ * - -EOPNOTSUPP: the context has no VM. (SUBMIT returns the same for a context
+ *   with a VM.)
+ * - -EINVAL: non-zero @flags or @pad; @cmds or @cmd_size not a multiple of 8;
+ *   @cmd_size 0; a wait on a syncobj or timeline point without fence.
+ * - -E2BIG: more commands or syncs than the limits.
+ * - -EIO: the context was lost to a hang, a bad access or a reset of the
+ *   device; the VM is lost; or an object on the list is lost.
+ * - -ENOMEM: the listed objects do not fit beside what other clients may keep
+ *   (MAKE_RESIDENT without handles says how much to EVICT); other clients take
+ *   the memory away repeatedly; or kernel memory is short.
+ * - -EBUSY: an object on the list is locked.
+ * - -EFAULT, -EBUSY: see &struct drm_tessera_bo_from_user.
+ *
+ * The job's fence carries one of these results:
+ *
+ * - 0: the job is done.
+ * - -EFAULT: the device stopped at a bad access: an address that is not mapped,
+ *   or whose object is not listed as resident, a write to a read-only mapping,
+ *   a bad packet, and so on. The context is lost.
+ * - -ECANCELED: not run, because an earlier job of the context made a bad
+ *   access; or as for &struct drm_tessera_submit.
+ * - -EIO: not run, because the VM is lost.
+ * - -ETIME: as for &struct drm_tessera_submit.
  */
 struct drm_tessera_submit_vm {
 	/** @context: the context */
