@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the numbers of the hardware interface are called, for tests of the device and of its driver. */
+/* Names of the error types, for tests of the device and of its driver. */
 #ifndef TESSERA_HW_NAMES_H
 #define TESSERA_HW_NAMES_H
 
