@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Buffer objects: which segments serve which use, creation, CPU access; and
- * the arithmetic of surfaces.
+ * Buffer objects: the segments for each usage, creation and CPU access; and the
+ * arithmetic of surfaces.
  */
 #include <errno.h>
 #include <string.h>
@@ -60,7 +60,7 @@ void tessera_view_init_buffer(struct tessera_view *view)
 	};
 }
 
-/* Would the device take this view of an object of @bo_size bytes? */
+/* Check whether the device accepts this view of an object of @bo_size bytes. */
 int tessera_view_check(const struct tessera_view *view, uint64_t bo_size)
 {
 	uint32_t bytes = tessera_format_bytes(view->format);
@@ -73,7 +73,7 @@ int tessera_view_check(const struct tessera_view *view, uint64_t bo_size)
 		return -EINVAL;
 	limit = bo_size - view->offset;
 	if (!view->pitch) {
-		/* A buffer: one row, as long as the object. */
+		/* A buffer: one row of the whole rest of the object. */
 		return view->width || view->height || view->layout ? -EINVAL : 0;
 	}
 	if (!view->width || !view->height || view->width > TSR_SURF_MAX_DIM ||
@@ -90,7 +90,7 @@ int tessera_view_check(const struct tessera_view *view, uint64_t bo_size)
 	return need > limit ? -EINVAL : 0;
 }
 
-/* Append the segments of @set to the preferences, in id order. */
+/* Add the segments of @set to the supported and preferred ones, in id order. */
 static void desc_prefer(struct tessera_bo_desc *desc, uint32_t set)
 {
 	for (uint32_t id = 1; id < 32; id++) {
@@ -325,7 +325,7 @@ void tessera_bo_del(struct tessera_bo *bo)
 	bo_unmap_all(bo);
 	tessera_vm_forget_bo(bo);
 	close_arg.handle = bo->handle;
-	/* Fails only if the device is gone, and the handle with it. */
+	/* This fails only if the device, and with it the handle, is gone. */
 	(void)tessera_ioctl(bo->dev, DRM_IOCTL_GEM_CLOSE, &close_arg);
 	tessera_bo_free(bo);
 }
@@ -341,7 +341,7 @@ int tessera_bo_destroy(struct tessera_bo *bo, uint32_t flags)
 	tessera_vm_forget_bo(bo);
 	ret = tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_BO_DESTROY, &destroy);
 	if (ret) {
-		/* Nobody else has it. */
+		/* The caller had the last reference and keeps it. */
 		atomic_store(&bo->refs, 1);
 		return ret;
 	}
@@ -392,7 +392,10 @@ static int bo_map_locked(struct tessera_bo *bo, uint64_t offset)
 	return 0;
 }
 
-/* The one mapping, once more. @offset: 0 for that which BO_INFO says. */
+/*
+ * Map the object, or count another use of its mapping. @offset: mmap() offset,
+ * or 0 to take that of BO_INFO.
+ */
 static int bo_map_count(struct tessera_bo *bo, uint64_t offset, void **out)
 {
 	struct drm_tessera_bo_info info;
@@ -470,7 +473,7 @@ int tessera_map_flags_check(const struct tessera_device *dev, uint32_t flags)
 
 static uint32_t lock_flags(uint32_t flags)
 {
-	/* Linear bytes, whatever the layout. */
+	/* Show linear bytes for every layout. */
 	uint32_t lock = DRM_TESSERA_LOCK_ACQUIRE_RANGE;
 
 	if ((flags & MAP_ACCESS) == TESSERA_MAP_READ)
@@ -486,13 +489,17 @@ static uint32_t lock_flags(uint32_t flags)
 	return lock;
 }
 
-/* Its handle may be another afterwards. */
+/* With DISCARD_WHOLE @handle may be that of a renamed instance. */
 static int bo_lock_ioctl(struct tessera_bo *bo, uint32_t flags, uint32_t *handle)
 {
 	struct drm_tessera_lock lock = { .handle = bo->handle, .flags = lock_flags(flags) };
 	int ret = tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_LOCK, &lock);
 
-	/* The flags are good, so it is what cannot be replaced: then it is waited for. */
+	/*
+	 * The flags were checked before, so -EINVAL means that this object
+	 * cannot be renamed (for example, it was exported). Wait for its jobs
+	 * instead.
+	 */
 	if (ret == -EINVAL && (flags & TESSERA_MAP_DISCARD_WHOLE)) {
 		lock.flags &= ~(uint32_t)DRM_TESSERA_LOCK_DISCARD;
 		ret = tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_LOCK, &lock);
@@ -508,18 +515,21 @@ static int bo_unlock_ioctl(struct tessera_bo *bo)
 	return tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_UNLOCK, &unlock);
 }
 
-/* Locked as @flags say, and mapped. */
+/* Map an object that has been locked with @flags. */
 static int bo_lock_map(struct tessera_bo *bo, uint32_t flags, void **out)
 {
 	int ret = tessera_bo_map(bo, out);
 
-	/* The kernel's lock would keep submissions out. */
+	/*
+	 * For PERSISTENT the lock only synchronises: a held lock could make
+	 * submissions fail with -EBUSY.
+	 */
 	if (ret || (flags & TESSERA_MAP_PERSISTENT))
 		(void)bo_unlock_ioctl(bo);
 	return ret;
 }
 
-/* Lock *@bo, or what the kernel gives instead of it. */
+/* Lock *@bo, or replace it by the instance that the kernel returns. */
 static int bo_lock_discard(struct tessera_bo **bo, uint32_t flags, void **out)
 {
 	struct tessera_bo *old = *bo, *new = tessera_bo_alloc(old->dev);
@@ -603,8 +613,8 @@ int tessera_bo_invalidate_cache(struct tessera_bo *bo, uint64_t offset, uint64_t
 }
 
 /*
- * On a device that does not snoop the kernel cares for caches of what jobs list. Of jobs at virtual addresses it
- * does not know.
+ * On a device that does not snoop, the kernel maintains CPU caches for jobs
+ * that list the object. It cannot do so for jobs at virtual addresses.
  */
 static int bo_care_for_caches(struct tessera_bo *bo, uint64_t offset, uint64_t size)
 {

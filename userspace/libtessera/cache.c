@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Objects that are used again. One that is given up waits for the jobs that use it; then it is offered, so that
- * whoever is short of memory may have what lies in it; and who wants one of the same kind gets it back. That the kernel takes an
- * offer also tells that nobody else has the object. The oldest go when there are too many bytes of them, and all when there is no
- * memory for another.
+ * Cache of idle objects. A given object waits for the jobs that use it. Then
+ * the cache offers it, so that the kernel may drop its contents if memory is
+ * short. A request for an object of the same kind reclaims it. OFFER fails for
+ * objects that another file has or that were exported, so it also tells that
+ * the cache is the only user. The oldest objects are destroyed above the size
+ * limit, and all of them when there is no memory for a new one.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,22 +14,22 @@
 #include "vm.h"
 
 #define BUCKETS 64
-#define MAX_ROUNDED (UINT64_C(16) << 20) /* larger ones are as large as is asked for */
+#define MAX_ROUNDED (UINT64_C(16) << 20) /* sizes above this are not rounded to steps */
 
 struct cache_entry {
 	TAILQ_ENTRY(cache_entry) of_cache, of_bucket;
 	struct tessera_bo *bo; /* the last reference */
 	struct tessera_uses uses;
-	bool offered; /* in its bucket; else jobs use it */
+	bool offered; /* in its bucket; else waiting for jobs */
 };
 
 struct tessera_cache {
 	struct tessera_device *dev;
 	uint64_t limit;
-	pthread_mutex_t lock; /* all below */
+	pthread_mutex_t lock; /* protects all fields below */
 	uint64_t bytes;
-	TAILQ_HEAD(, cache_entry) entries; /* those given up last are last */
-	TAILQ_HEAD(cache_bucket, cache_entry) buckets[BUCKETS]; /* likewise */
+	TAILQ_HEAD(, cache_entry) entries; /* last given object last */
+	TAILQ_HEAD(cache_bucket, cache_entry) buckets[BUCKETS]; /* last offered object last */
 };
 
 int tessera_cache_new(struct tessera_device *dev, uint64_t limit, struct tessera_cache **out)
@@ -46,7 +48,10 @@ int tessera_cache_new(struct tessera_device *dev, uint64_t limit, struct tessera
 	return 0;
 }
 
-/* Sizes in four steps from one power of two to the next; of what is swizzled rows are counted. */
+/*
+ * Round the size of a linear object up to one of four steps per power of two.
+ * The size of a swizzled object must stay a multiple of its tile rows.
+ */
 static uint64_t rounded_size(const struct tessera_device *dev, const struct tessera_bo_desc *desc)
 {
 	uint64_t page = dev->info.page_size, step = page;
@@ -58,7 +63,7 @@ static uint64_t rounded_size(const struct tessera_device *dev, const struct tess
 	return (desc->size + step - 1) / step * step;
 }
 
-/* What two objects that are alike have in common. */
+/* Description that is equal for objects that can replace each other. */
 static struct tessera_bo_desc kind_of(const struct tessera_device *dev,
 				      const struct tessera_bo_desc *desc)
 {
@@ -77,14 +82,19 @@ static uint32_t bucket_of(const struct tessera_bo_desc *kind)
 	return (key * UINT64_C(0x9e3779b97f4a7c15)) >> 58;
 }
 
-/* Jobs may use it that do not list it. Without memory for that, those that do are waited for. */
+/*
+ * Jobs may use the object without listing it, so destroy it after all submitted
+ * jobs. If there is no memory for that, destroy it after the jobs that list it.
+ */
 static void bo_destroy(struct tessera_bo *bo)
 {
 	if (tessera_bo_destroy(bo, 0))
 		tessera_bo_del(bo);
 }
 
-/* With the lock. Out of the cache; its object is the caller's. */
+/*
+ * Caller holds the lock. Removes the entry; its reference becomes the caller's.
+ */
 static struct tessera_bo *entry_remove(struct tessera_cache *cache, struct cache_entry *entry)
 {
 	struct tessera_bo *bo = entry->bo;
@@ -98,7 +108,10 @@ static struct tessera_bo *entry_remove(struct tessera_cache *cache, struct cache
 	return bo;
 }
 
-/* With the lock. What nobody is to work with is on no list, and offered. */
+/*
+ * Caller holds the lock. Takes the object off all residency lists and offers
+ * it, or destroys it if it cannot be offered.
+ */
 static void entry_offer(struct tessera_cache *cache, struct cache_entry *entry)
 {
 	tessera_vm_unlist_bo(entry->bo);
@@ -110,7 +123,11 @@ static void entry_offer(struct tessera_cache *cache, struct cache_entry *entry)
 	TAILQ_INSERT_TAIL(&cache->buckets[bucket_of(&entry->bo->desc)], entry, of_bucket);
 }
 
-/* With the lock. Whatever jobs are done with by now. Of a timeline that one object waits for, those given up behind it do, too. */
+/*
+ * Caller holds the lock. Offers all objects that no job uses any more. Later
+ * entries that wait for a timeline found busy are skipped, because their points
+ * are normally later.
+ */
 static void cache_settle(struct tessera_cache *cache)
 {
 	const struct tessera_syncobj *busy = NULL;
@@ -127,7 +144,7 @@ static void cache_settle(struct tessera_cache *cache)
 	}
 }
 
-/* With the lock. */
+/* Caller holds the lock. */
 static void cache_shrink(struct tessera_cache *cache, uint64_t bytes)
 {
 	while (cache->bytes > bytes)
@@ -154,13 +171,19 @@ void tessera_cache_del(struct tessera_cache *cache)
 	tessera_device_del(dev);
 }
 
-/* Mapped as it is, the VM is the one it was made for, and not another that has its id. */
+/*
+ * A private object that is mapped belongs to a live VM. Without a mapping its
+ * VM may be gone, and its id may belong to another VM.
+ */
 static bool has_vm(struct tessera_bo *bo)
 {
 	return !(bo->flags & DRM_TESSERA_BO_VM_PRIVATE) || tessera_vm_knows_bo(bo);
 }
 
-/* With the lock. One of a kind, the one that is most likely still in memory; or NULL. */
+/*
+ * Caller holds the lock. Finds an object of the kind, last offered first,
+ * because that one is most likely still in memory. NULL: none.
+ */
 static struct tessera_bo *cache_find(struct tessera_cache *cache,
 				     const struct tessera_bo_desc *kind)
 {
@@ -176,7 +199,7 @@ static struct tessera_bo *cache_find(struct tessera_cache *cache,
 		bo = entry_remove(cache, entry);
 		if (has_vm(bo) && !tessera_bo_reclaim(&bo, 1, &result))
 			return bo;
-		/* It is lost, or of no use to anybody. */
+		/* The object is lost, or its VM is gone. */
 		bo_destroy(bo);
 	}
 	return NULL;
@@ -229,7 +252,7 @@ static int cache_add(struct tessera_cache *cache, struct tessera_bo *bo,
 	return 0;
 }
 
-/* Is it one that could have been made here? */
+/* Check that the object could have been created by this cache. */
 static bool is_whole(const struct tessera_cache *cache, const struct tessera_bo *bo)
 {
 	return bo->dev == cache->dev && bo->desc.size && atomic_load(&bo->refs) == 1 &&

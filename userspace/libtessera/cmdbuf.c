@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: MIT
 /*
- * The command buffer builder: packets, and beside them the allocation list and the
- * patch-location list. For a context with a VM packets have addresses instead: there is no list of patches, nothing is
- * ever cut, and the list of allocations serves only to hold references.
+ * The command buffer builder. It records packets, the allocation list and the
+ * patch-location list. For a context with a VM, packets contain addresses
+ * instead: there is no patch list, nothing is cut, and the allocation list only
+ * holds references.
  *
- * Bindings are lazy. The caller's bind and unbind only change slots[].wanted; the next packet
- * that does work first records all changed slots as one split point, together with every other live
- * slot worth moving, and behind that, for a draw, the engine state the split point made
- * undefined. Room for all of it is made before the first word is written, so a failure
- * leaves nothing half recorded.
+ * Bindings are lazy. The caller's bind and unbind only change slots[].wanted.
+ * The next packet that does work first records all changed slots as one split
+ * point, together with every other live slot of at least the rebind size. A
+ * draw then also records the engine state that the split point made undefined.
+ * Space for all of this is reserved before the first word is written, so that a
+ * failure leaves nothing half recorded.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "vm.h"
 
-/* What a flush of the pending bindings is going to record. */
+/* Packets that a flush of the pending bindings will record. */
 struct flush_plan {
-	uint32_t binds; /* of changed slots */
+	uint32_t binds; /* changed slots */
 	uint32_t unbinds;
-	uint32_t rebinds; /* of unchanged ones */
-	uint32_t allocs; /* new elements of the allocation list, at most */
+	uint32_t rebinds; /* unchanged slots */
+	uint32_t allocs; /* upper limit of new elements of the allocation list */
 };
 
 static const uint32_t state_default[TSR_STATE_COUNT] = {
@@ -37,7 +39,7 @@ static int cb_fail(struct tessera_cmdbuf *cb, int error)
 	return error;
 }
 
-/* ---- Allocation list -------------------------------------------------------- */
+/* ---- Allocation list ----------------------------------------------------- */
 
 static size_t hash_slot(const struct tessera_cmdbuf *cb, uint32_t handle)
 {
@@ -81,7 +83,7 @@ static bool alloc_is_listed(const struct tessera_cmdbuf *cb, const struct tesser
 	return cb->hash_size && cb->hash[hash_slot(cb, bo->handle)];
 }
 
-/* Index of @bo in the list, which has room. */
+/* Index of @bo in the allocation list, which must have space. */
 static uint32_t alloc_index(struct tessera_cmdbuf *cb, struct tessera_bo *bo, bool write)
 {
 	size_t bucket = hash_slot(cb, bo->handle);
@@ -110,7 +112,7 @@ static uint32_t alloc_null(struct tessera_cmdbuf *cb)
 	return cb->null_alloc - 1;
 }
 
-/* ---- Room and words ----------------------------------------------------------- */
+/* ---- Space and words ----------------------------------------------------- */
 
 static int cb_reserve(struct tessera_cmdbuf *cb, size_t dwords, size_t patches, size_t allocs)
 {
@@ -152,14 +154,14 @@ static uint32_t cb_offset(const struct tessera_cmdbuf *cb)
 	return cb->num_cmds * sizeof(uint32_t);
 }
 
-/* ---- Bindings -------------------------------------------------------------------- */
+/* ---- Bindings ------------------------------------------------------------ */
 
 static void emit_bind(struct tessera_cmdbuf *cb, uint32_t slot, uint32_t split_offset)
 {
 	const struct tessera_slot *s = &cb->slots[slot];
 	const struct tessera_view *view = &s->view;
 	uint32_t alloc = alloc_index(cb, s->wanted, view->access & TSR_SURF_WRITE);
-	/* Without a VM base and limit are the kernel's. */
+	/* Without a VM the kernel writes base and limit. */
 	uint64_t base = cb->vm ? s->address + view->offset : 0;
 	uint64_t limit = cb->vm ? s->wanted->size - view->offset : 0;
 	const uint32_t packet[TSR_BIND_SLOT_DWORDS] = {
@@ -209,7 +211,7 @@ static bool slot_is_rebound(const struct tessera_cmdbuf *cb, const struct tesser
 	return !cb->vm && !s->dirty && s->wanted->size >= cb->rebind_min;
 }
 
-/* Is the object of a changed slot also that of one before it? */
+/* Whether an earlier changed slot has the same object. */
 static bool dirty_repeats(const struct tessera_cmdbuf *cb, uint32_t i)
 {
 	for (uint32_t j = 0; j < i; j++) {
@@ -219,7 +221,10 @@ static bool dirty_repeats(const struct tessera_cmdbuf *cb, uint32_t i)
 	return false;
 }
 
-/* New objects; each once. Slow, for when the list is all but full. */
+/*
+ * Count the new objects, each once. This is slow and only used if the list is
+ * almost full.
+ */
 static uint32_t count_new_allocs(const struct tessera_cmdbuf *cb)
 {
 	uint32_t count = 0;
@@ -247,7 +252,7 @@ static struct flush_plan flush_plan(const struct tessera_cmdbuf *cb)
 		plan.allocs = count_new_allocs(cb);
 	plan.allocs += !cb->vm && plan.unbinds && !cb->null_alloc;
 	if (!plan.binds)
-		return plan; /* no place is needed, nothing has to move */
+		return plan; /* nothing is placed at this split point, so nothing has to move */
 	for (uint32_t i = 0; i < cb->num_live; i++)
 		plan.rebinds += slot_is_rebound(cb, &cb->slots[cb->live[i]]);
 	return plan;
@@ -280,12 +285,15 @@ static void live_remove(struct tessera_cmdbuf *cb, uint32_t slot)
 	s->bound = false;
 }
 
-/* Record the split point @plan describes; there is room. */
+/* Record the split point of @plan. Space has been reserved. */
 static void flush_emit(struct tessera_cmdbuf *cb, const struct flush_plan *plan)
 {
 	uint32_t split_offset = cb_offset(cb);
 
-	/* Unbinds first, so that what left is out of the table when room is looked for. */
+	/*
+	 * Unbinds first, so that unbound objects do not occupy space when the
+	 * kernel places the newly bound ones.
+	 */
 	for (uint32_t i = 0; plan->unbinds && i < cb->num_dirty; i++) {
 		const struct tessera_slot *s = &cb->slots[cb->dirty[i]];
 
@@ -363,7 +371,7 @@ int tessera_cmdbuf_unbind(struct tessera_cmdbuf *cb, uint32_t slot)
 	return 0;
 }
 
-/* ---- State ------------------------------------------------------------------------- */
+/* ---- State --------------------------------------------------------------- */
 
 int tessera_cmdbuf_state(struct tessera_cmdbuf *cb, uint32_t reg, uint32_t value)
 {
@@ -376,7 +384,9 @@ int tessera_cmdbuf_state(struct tessera_cmdbuf *cb, uint32_t reg, uint32_t value
 	return 0;
 }
 
-/* One packet from the first to the last register the engine does not hold. */
+/*
+ * One packet from the first to the last register that the engine does not hold.
+ */
 static void emit_state(struct tessera_cmdbuf *cb)
 {
 	uint32_t missing = STATE_ALL & ~cb->state_valid;
@@ -395,11 +405,11 @@ static void emit_state(struct tessera_cmdbuf *cb)
 	cb->state_valid = STATE_ALL;
 }
 
-/* ---- Work packets ------------------------------------------------------------------- */
+/* ---- Work packets -------------------------------------------------------- */
 
 /*
- * Make everything ready for a packet: room for it, pending bindings and, for
- * a draw, state.
+ * Prepare for a packet: reserve space, record pending bindings and, for a draw,
+ * state.
  */
 static int cb_work(struct tessera_cmdbuf *cb, uint32_t dwords, bool draw)
 {
@@ -567,7 +577,7 @@ int tessera_cmdbuf_raw(struct tessera_cmdbuf *cb, const uint32_t *packets, uint3
 	if (ret)
 		return ret;
 	cb_emit(cb, packets, dwords);
-	cb->state_valid = 0; /* whatever they did to it */
+	cb->state_valid = 0; /* the packets may have changed it */
 	return 0;
 }
 
@@ -578,7 +588,7 @@ int tessera_cmdbuf_finish(struct tessera_cmdbuf *cb)
 	return cb_work(cb, 0, false);
 }
 
-/* ---- The object ---------------------------------------------------------------------- */
+/* ---- Creation and destruction -------------------------------------------- */
 
 static int cmdbuf_new(struct tessera_device *dev, struct tessera_vm *vm,
 		      struct tessera_cmdbuf **out)
@@ -623,7 +633,7 @@ void tessera_cmdbuf_reset(struct tessera_cmdbuf *cb)
 {
 	for (size_t i = 0; i < cb->num_allocs; i++)
 		tessera_bo_del(cb->bos[i]);
-	/* A slot with something wanted is live or dirty. */
+	/* A slot with a wanted object is live or dirty. */
 	for (uint32_t i = 0; i < cb->num_live; i++) {
 		struct tessera_slot *s = &cb->slots[cb->live[i]];
 

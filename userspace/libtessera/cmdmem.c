@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where the commands of a context with a VM are: the device reads them when it comes to them, so they stay until
- * their job is over. Blocks are filled one after the other; one all of whose jobs are over begins anew. Jobs of a context end in order, so a
- * timeline that each moves on by one tells. There is a limit, at which the oldest job is waited for.
+ * Memory for the commands of a context with a VM. The device reads commands
+ * when it executes them, so they must stay unchanged until the job is over.
+ * Blocks are filled one after the other. A block is reused when all its jobs
+ * are over. Jobs of a context end in order, and each one advances a timeline by
+ * one, which tells how far they are. When the total size reaches a limit, the
+ * oldest job is waited for.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,25 +14,25 @@
 #include "vm.h"
 
 #define BLOCK_BYTES 65536
-#define MAX_BYTES (4u << 20) /* or one block that is larger */
+#define MAX_BYTES (4u << 20) /* or one larger block */
 
 struct tessera_cmdblock {
 	TAILQ_ENTRY(tessera_cmdblock) list;
-	struct tessera_bo *bo; /* reference; kept resident */
+	struct tessera_bo *bo; /* reference; resident for the life of the block */
 	uint8_t *map;
 	uint64_t address;
 	size_t size, used;
-	uint64_t point; /* of the last job that was submitted */
+	uint64_t point; /* timeline point of its last job */
 };
 
 struct tessera_cmdmem {
 	struct tessera_vm *vm; /* reference */
 	struct tessera_syncobj *timeline;
-	uint64_t point; /* of the last job */
-	size_t bytes; /* of all blocks */
+	uint64_t point; /* timeline point of the last job */
+	size_t bytes; /* size of all blocks together */
 	TAILQ_HEAD(tessera_cmdblocks, tessera_cmdblock)
-	blocks; /* the one that is being filled is last */
-	size_t pending; /* placed there, not submitted */
+	blocks; /* oldest first; the last one is being filled */
+	size_t pending; /* bytes placed in the last block, not submitted yet */
 };
 
 int tessera_cmdmem_new(struct tessera_vm *vm, struct tessera_cmdmem **out)
@@ -54,7 +57,7 @@ static void block_del(struct tessera_cmdmem *mem, struct tessera_cmdblock *block
 {
 	TAILQ_REMOVE(&mem->blocks, block, list);
 	mem->bytes -= block->size;
-	/* Its addresses go when the jobs are over. */
+	/* The kernel orders the unmapping after the jobs submitted before. */
 	tessera_bo_del(block->bo);
 	tessera_free(mem->vm->dev, block);
 }
@@ -74,7 +77,7 @@ void tessera_cmdmem_del(struct tessera_cmdmem *mem)
 	tessera_device_del(dev);
 }
 
-/* The CPU writes it past its caches, so that there is nothing to flush. */
+/* The CPU mapping is not cached, so nothing has to be flushed. */
 static int block_init(struct tessera_cmdmem *mem, struct tessera_cmdblock *block, size_t size)
 {
 	struct tessera_device *dev = mem->vm->dev;
@@ -125,7 +128,10 @@ static void block_restart(struct tessera_cmdmem *mem, struct tessera_cmdblock *b
 	block->used = 0;
 }
 
-/* Have the last block empty, and large enough. Blocks are in the order of their jobs. */
+/*
+ * Make the last block an empty one of sufficient size. Blocks are in the order
+ * of their jobs.
+ */
 static int next_block(struct tessera_cmdmem *mem, size_t bytes)
 {
 	struct tessera_cmdblock *block, *next;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Contexts, and handing a command buffer to the kernel.
- */
+/* Contexts, and submission of command buffers. */
 #include <errno.h>
 #include <string.h>
 
@@ -152,7 +150,7 @@ static int sync_fill(struct drm_tessera_sync *sync, const struct tessera_device 
 	return 0;
 }
 
-/* What the library itself has signalled at the end of a job. */
+/* Sync objects that the library itself wants signalled at the end of a job. */
 struct own_signals {
 	struct tessera_sync list[2];
 	uint32_t count;
@@ -215,7 +213,7 @@ static int submit_ioctl(struct tessera_context *ctx, const struct tessera_cmdbuf
 	int ret;
 
 	do {
-		/* A call cut short by a signal may have written them. */
+		/* An interrupted call may have written them. */
 		submit.num_parts = 0;
 		submit.error_offset = UINT32_MAX;
 		submit.error_index = UINT32_MAX;
@@ -224,7 +222,10 @@ static int submit_ioctl(struct tessera_context *ctx, const struct tessera_cmdbuf
 		ret = ret == -1 ? -errno : 0;
 	} while (ret == -EINTR);
 
-	/* With success, too, if the kernel knows that the job will end with -ENOSPC. */
+	/*
+	 * Also on success, if the kernel knows that the job will end with
+	 * -ENOSPC.
+	 */
 	args->parts = submit.num_parts;
 	args->error_offset = submit.error_offset;
 	args->error_index = submit.error_index;
@@ -244,7 +245,10 @@ static int submit_patched(struct tessera_context *ctx, const struct tessera_cmdb
 	return ret;
 }
 
-/* What was pushed out may not come back because the VM has too much listed by now. */
+/*
+ * -ENOMEM means that evicted objects of the residency list do not fit any more.
+ * Evict objects of earlier phases and try again.
+ */
 static int submit_vm_ioctl(struct tessera_context *ctx, struct drm_tessera_submit_vm *submit)
 {
 	int ret;
@@ -255,7 +259,7 @@ static int submit_vm_ioctl(struct tessera_context *ctx, struct drm_tessera_submi
 	return ret;
 }
 
-/* With the context's lock. */
+/* Caller holds the context's lock. */
 static int submit_vm_locked(struct tessera_context *ctx, const struct tessera_cmdbuf *cb,
 			    struct own_signals *own, struct tessera_submit_args *args)
 {

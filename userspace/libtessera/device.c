@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Devices: opening, properties, and the two doors everything else goes
- * through, ioctl and memory.
+ * Devices: opening, properties, and the wrappers for ioctls and memory that all
+ * other files use.
  */
 #include <assert.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ static int os_ioctl(void *cookie, int fd, unsigned long request, void *arg)
 	return ioctl(fd, request, arg);
 }
 
-/* The offsets of mappings are beyond 32 bits, also where long is not. */
+/* mmap offsets exceed 32 bits, also where long has 32 bits. */
 static_assert(sizeof(off_t) == 8, "build with -D_FILE_OFFSET_BITS=64");
 
 static void *os_mmap(void *cookie, size_t size, int prot, int fd, off_t offset)
@@ -82,7 +82,10 @@ void tessera_free(struct tessera_device *dev, void *p)
 		dev->os.realloc(dev->os.cookie, p, 0);
 }
 
-/* Make *array hold at least @need elements of @elem bytes; at least doubles. */
+/*
+ * Make *array hold at least @need elements of @elem bytes. It grows at least by
+ * a factor of two.
+ */
 int tessera_grow(struct tessera_device *dev, void **array, size_t *cap, size_t need, size_t elem)
 {
 	size_t bytes, want = *cap ? *cap : 64;
@@ -113,7 +116,7 @@ int tessera_reserved_check(const uint64_t *reserved, size_t count)
 	return 0;
 }
 
-/* Is the DRM file behind the device driven by tessera? */
+/* Check that the driver of the DRM file is tessera. */
 static int device_check_driver(struct tessera_device *dev)
 {
 	char name[16] = "";
@@ -131,8 +134,9 @@ static int device_check_driver(struct tessera_device *dev)
 }
 
 /*
- * Query an array whose length the kernel knows. The stride is this build's: the kernel fills
- * the rest with zeros or leaves out what this build does not know.
+ * Query an array whose length the kernel knows. The stride is that of this
+ * build: the kernel fills in zeros or omits fields that this build does not
+ * know.
  */
 static int device_query_array(struct tessera_device *dev, uint32_t id, size_t elem, void **out,
 			      uint32_t *count)
@@ -262,7 +266,10 @@ int tessera_device_new_first(struct tessera_device **out)
 		ret = tessera_device_new_path(path, out);
 		if (!ret)
 			return 0;
-		/* A tessera node that cannot be opened says more than "none". */
+		/*
+		 * Report why a tessera node could not be opened rather than
+		 * -ENODEV.
+		 */
 		if (ret != -ENODEV && ret != -ENOENT && ret != -ENXIO && !first_error)
 			first_error = ret;
 	}

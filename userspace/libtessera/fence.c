@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Monitored fences: a timeline sync object, and its value in memory.
- */
+/* Monitored fences: a timeline sync object with its value in memory. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -101,7 +99,9 @@ struct tessera_syncobj *tessera_monitored_syncobj(struct tessera_monitored *fenc
 
 uint64_t tessera_monitored_value(const struct tessera_monitored *fence)
 {
-	/* What was written before the value is seen behind it. */
+	/*
+	 * Acquire: reads after this one see what was written before the value.
+	 */
 	return __atomic_load_n(fence->value, __ATOMIC_ACQUIRE);
 }
 

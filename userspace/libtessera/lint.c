@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The stream checker: does a command stream with its lists survive every
- * subset of cuts? It knows nothing of the builder and looks only at the three arrays.
+ * The stream checker: it checks whether a command stream with its lists works
+ * with every possible set of cuts. It does not depend on the builder and reads
+ * only the three arrays.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,14 +20,14 @@ struct lint_slot {
 
 struct lint_walk {
 	const struct tessera_stream *s;
-	bool addresses; /* packets have them, there are no entries and no cuts */
+	bool addresses; /* packets contain addresses: no entries, no cuts */
 	struct tessera_lint *lint;
 	struct lint_slot *slots;
-	uint32_t *by_patch; /* indices of non-NULL entries, by patch_offset */
+	uint32_t *by_patch; /* indices of non-NULL entries, sorted by patch_offset */
 	uint32_t num_by_patch;
-	uint8_t *used; /* per entry: a packet matched it */
-	uint32_t next_entry; /* entries before it have taken effect */
-	uint32_t offset; /* of the packet at hand */
+	uint8_t *used; /* per entry: whether a packet matched it */
+	uint32_t next_entry; /* first entry that has not taken effect */
+	uint32_t offset; /* of the current packet */
 	uint32_t state[TSR_STATE_COUNT];
 	uint32_t state_valid;
 };
@@ -55,9 +56,9 @@ static int compare_patch(const void *a, const void *b, void *patches)
 	return x < y ? -1 : x > y;
 }
 
-/* ---- One packet ------------------------------------------------------------------ */
+/* ---- One packet ---------------------------------------------------------- */
 
-/* The entry that covers it. */
+/* Check the entry that covers the packet. */
 static void check_bind_entry(struct lint_walk *w, const uint32_t *packet)
 {
 	uint32_t patch_offset = w->offset + TSR_BIND_PATCH_OFFSET;
@@ -161,7 +162,7 @@ static bool check_state(struct lint_walk *w, const uint32_t *packet, uint32_t dw
 	return true;
 }
 
-/* Does the length suit the opcode? Then look inside. */
+/* Check that the length matches the opcode, then check the contents. */
 static bool check_packet(struct lint_walk *w, const uint32_t *packet, uint32_t dwords)
 {
 	switch (packet[0] & TSR_PKT_OPCODE_MASK) {
@@ -206,9 +207,9 @@ static bool check_packet(struct lint_walk *w, const uint32_t *packet, uint32_t d
 	}
 }
 
-/* ---- The walk --------------------------------------------------------------------- */
+/* ---- The walk ------------------------------------------------------------ */
 
-/* Let the entries up to the packet at hand take effect. */
+/* Apply the entries up to the current packet. */
 static void apply_entries(struct lint_walk *w)
 {
 	for (; w->next_entry < w->s->num_patches; w->next_entry++) {
@@ -216,7 +217,10 @@ static void apply_entries(struct lint_walk *w)
 
 		if (p->split_offset > w->offset)
 			break;
-		/* The kernel may have cut here: a split point of its own must be a packet's start. */
+		/*
+		 * The kernel may cut here. A split point must be the start of a
+		 * packet.
+		 */
 		w->state_valid = 0;
 		if (p->split_offset < w->offset)
 			found(w, &w->lint->misplaced, p->split_offset);
@@ -251,9 +255,10 @@ static void walk_packets(struct lint_walk *w)
 }
 
 /*
- * Order of the list, entries without a packet, and patches that a later entry
- * of the same slot makes stale before their packet. The list is walked backwards, keeping
- * per slot the split offset of the next split point that reprograms it.
+ * Check the order of the list, find entries without a packet, and find patches
+ * that a later entry of the same slot makes stale before their packet. The list
+ * is walked backwards. Each slot keeps the split offset of the next entry that
+ * reprograms it.
  */
 static void check_entries(struct lint_walk *w)
 {

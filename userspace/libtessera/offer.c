@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Objects whose contents may be dropped for a while.
+ * Offering objects, so that the kernel may drop their contents, and reclaiming
+ * them.
  */
 #include <errno.h>
 

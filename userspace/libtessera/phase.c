@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which objects of a VM are resident, where not all of them can be. Some are kept until told otherwise; of the others those of a phase
- * are: of a part of a program's work, that is submitted before the next phase begins. What earlier phases had listed stays so as long as
- * its room is not needed, and goes in the order in which it was asked for.
+ * Residency of the objects of a VM when not all of them fit. Kept objects stay
+ * resident until the program evicts them. The others are resident for a phase:
+ * a part of the program's work that is submitted before the next phase begins.
+ * Objects of earlier phases stay listed until their space is needed. The least
+ * recently requested one is evicted first.
  */
 #include <errno.h>
 
@@ -27,7 +29,10 @@ static int map_all(struct tessera_vm *vm, struct tessera_bo *const *bos, uint32_
 	return ret;
 }
 
-/* They are of the phase at hand, and were asked for last. */
+/*
+ * Assign the objects to the current phase and make them most recently
+ * requested.
+ */
 static void stamp(struct tessera_vm *vm, struct tessera_bo *const *bos, uint32_t count)
 {
 	pthread_mutex_lock(&vm->dev->vm_lock);
@@ -43,7 +48,10 @@ static void stamp(struct tessera_vm *vm, struct tessera_bo *const *bos, uint32_t
 	pthread_mutex_unlock(&vm->dev->vm_lock);
 }
 
-/* Those that are not listed yet, into @missing, each once; they count as listed from now on. Returns how many. */
+/*
+ * Collect the objects that are not listed yet in @missing, each once, and mark
+ * them as listed. Returns their number.
+ */
 static uint32_t collect(struct tessera_vm *vm, struct tessera_bo *const *bos, uint32_t count,
 			struct tessera_bo **missing)
 {
@@ -74,7 +82,10 @@ static void uncollect(struct tessera_vm *vm, struct tessera_bo *const *missing, 
 	pthread_mutex_unlock(&vm->dev->vm_lock);
 }
 
-/* Evict what nobody asks for now, what was asked for longest ago first, until there is room. */
+/*
+ * Evict objects that are neither kept nor part of the current phase, least
+ * recently requested first, until there is enough space.
+ */
 static bool trim(struct tessera_vm *vm, const struct tessera_residency *lack)
 {
 	struct tessera_mapping *mapping;
@@ -95,7 +106,10 @@ static bool trim(struct tessera_vm *vm, const struct tessera_residency *lack)
 	return bytes;
 }
 
-/* All or nothing, with what can be evicted for it evicted. @lack: what is missing then. */
+/*
+ * List all objects or none, after evicting others for them. On failure @lack
+ * describes the missing space.
+ */
 static int list_all(struct tessera_vm *vm, struct tessera_bo *const *bos, uint32_t count,
 		    struct tessera_bo **missing, struct tessera_residency *lack)
 {
@@ -113,7 +127,10 @@ static int list_all(struct tessera_vm *vm, struct tessera_bo *const *bos, uint32
 	return ret;
 }
 
-/* How many from the front are left without so many bytes at the end. */
+/*
+ * Number of objects that remain if enough are dropped from the end to free the
+ * missing bytes.
+ */
 static uint32_t shorten(struct tessera_bo *const *bos, uint32_t count,
 			const struct tessera_residency *lack)
 {
@@ -133,7 +150,10 @@ static int begin_phase(struct tessera_vm *vm, struct tessera_bo *const *bos, uin
 	struct tessera_residency lack;
 	int ret;
 
-	/* Those at the end are not of this phase if they do not fit, and give way. */
+	/*
+	 * If not all objects fit, drop some from the end and start over in a
+	 * new phase, in which the dropped ones can be evicted.
+	 */
 	do {
 		vm->phase++;
 		stamp(vm, bos, count);
@@ -157,7 +177,7 @@ int tessera_vm_phase(struct tessera_vm *vm, struct tessera_bo *const *bos, uint3
 		return -E2BIG;
 	if (!vm)
 		return count;
-	/* More than a call takes are not had at once, either. */
+	/* One MAKE_RESIDENT accepts at most this many. */
 	if (count > vm->dev->info.max_allocs)
 		count = vm->dev->info.max_allocs;
 	missing = tessera_alloc(vm->dev, ((size_t)count + 1) * sizeof(struct tessera_bo *));
@@ -172,7 +192,9 @@ int tessera_vm_phase(struct tessera_vm *vm, struct tessera_bo *const *bos, uint3
 	return ret;
 }
 
-/* What is kept is not evicted for the rest of it, either. */
+/*
+ * Change the keep count. Kept objects are not evicted for the rest of the list.
+ */
 static void keep(struct tessera_vm *vm, struct tessera_bo *const *bos, uint32_t count, int by)
 {
 	pthread_mutex_lock(&vm->dev->vm_lock);
@@ -219,7 +241,10 @@ int tessera_vm_make_resident(struct tessera_vm *vm, struct tessera_bo *const *bo
 	return ret;
 }
 
-/* With the lock. A reference less, for each time it is in @bos; nothing at all if one has too few. */
+/*
+ * Caller holds vm_lock. Drop one keep for each time an object occurs in @bos,
+ * or none at all if an object has too few.
+ */
 static int unkeep(struct tessera_vm *vm, struct tessera_bo *const *bos, uint32_t count)
 {
 	struct tessera_mapping *mapping;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside libtessera: the objects, and the layer below them that tests replace.
+ * Internals of libtessera: the objects, and the system layer that tests
+ * replace.
  */
 #ifndef TESSERA_PRIV_H
 #define TESSERA_PRIV_H
@@ -16,9 +17,10 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /*
- * What the library asks of the system. A device has its own copy, so tests can give one
- * device a mock kernel or an allocator that fails while nothing is shared between devices.
- * ioctl and mmap report as the system does, through errno.
+ * System calls and allocator of a device. Each device has its own copy, so that
+ * a test can give one device a mock kernel or a failing allocator without
+ * affecting other devices. ioctl and mmap report errors through errno, as the
+ * system does.
  */
 struct tessera_os {
 	int (*ioctl)(void *cookie, int fd, unsigned long request, void *arg);
@@ -39,7 +41,7 @@ struct tessera_device {
 	struct drm_tessera_query_engine *engines;
 	uint32_t num_segments;
 	uint32_t num_engines;
-	pthread_mutex_t vm_lock; /* what is mapped in VMs, and listed as resident */
+	pthread_mutex_t vm_lock; /* protects mappings and residency of all VMs */
 };
 
 struct tessera_bo {
@@ -47,10 +49,10 @@ struct tessera_bo {
 	struct tessera_device *dev;
 	uint32_t handle;
 	uint32_t flags;
-	uint32_t supported; /* segments */
+	uint32_t supported; /* set of segments */
 	uint64_t size;
-	struct tessera_bo_desc desc; /* by tessera_bo_new(), else of size 0 */
-	SLIST_HEAD(, tessera_mapping) mappings; /* in VMs; dev->vm_lock */
+	struct tessera_bo_desc desc; /* set by tessera_bo_new(), else of size 0 */
+	SLIST_HEAD(, tessera_mapping) mappings; /* in VMs; protected by dev->vm_lock */
 	pthread_mutex_t map_lock; /* protects map and map_count */
 	void *map;
 	unsigned int map_count;
@@ -60,9 +62,9 @@ struct tessera_context {
 	atomic_uint refs;
 	struct tessera_device *dev;
 	uint32_t id;
-	struct tessera_vm *vm; /* reference; NULL: the patched model */
-	struct tessera_cmdmem *cmdmem; /* with a VM */
-	pthread_mutex_t lock; /* of cmdmem: submissions in order */
+	struct tessera_vm *vm; /* reference; NULL: patched addressing */
+	struct tessera_cmdmem *cmdmem; /* only with a VM */
+	pthread_mutex_t lock; /* protects cmdmem and keeps submissions in order */
 };
 
 struct tessera_syncobj {
@@ -75,9 +77,9 @@ struct tessera_monitored {
 	atomic_uint refs;
 	uint32_t id;
 	struct tessera_syncobj *obj;
-	void *page; /* a mapping of its own */
+	void *page; /* private mapping of the fence page */
 	size_t page_size;
-	const uint64_t *value; /* in it */
+	const uint64_t *value; /* in page */
 };
 
 struct tessera_fence {
@@ -85,23 +87,23 @@ struct tessera_fence {
 	struct tessera_syncobj *obj;
 };
 
-/* One binding slot as the builder sees it. */
+/* State of one binding slot in the builder. */
 struct tessera_slot {
 	struct tessera_bo *wanted; /* reference; NULL: unbound */
 	struct tessera_view view; /* of wanted */
-	bool dirty; /* changed since the last flush, in the dirty list */
-	bool bound; /* the stream has it bound, in the live list */
-	uint64_t address; /* of wanted in the buffer's VM */
-	uint32_t live_index; /* its place there */
+	bool dirty; /* changed since the last flush; on the dirty list */
+	bool bound; /* bound in the stream; on the live list */
+	uint64_t address; /* address of wanted in the buffer's VM */
+	uint32_t live_index; /* index in the live list */
 };
 
 struct tessera_cmdbuf {
 	atomic_uint refs;
 	struct tessera_device *dev;
-	struct tessera_vm *vm; /* reference; NULL: the patched model */
+	struct tessera_vm *vm; /* reference; NULL: patched addressing */
 	int error; /* first failure since the reset, or 0 */
 	uint64_t rebind_min;
-	uint32_t serial; /* of the next binding, goes into driver_id */
+	uint32_t serial; /* driver_id of the next binding */
 
 	uint32_t *cmds; /* dwords */
 	size_t num_cmds, cap_cmds;
@@ -122,8 +124,8 @@ struct tessera_cmdbuf {
 	uint32_t num_live;
 
 	uint32_t state[TSR_STATE_COUNT];
-	uint32_t state_set; /* registers the caller gave a value */
-	uint32_t state_valid; /* registers the engine holds */
+	uint32_t state_set; /* registers that the caller has set */
+	uint32_t state_valid; /* registers that the engine holds */
 };
 
 /* device.c */
@@ -136,9 +138,9 @@ void tessera_free(struct tessera_device *dev, void *p);
 int tessera_reserved_check(const uint64_t *reserved, size_t count); /* -EINVAL unless zero */
 
 /* bo.c */
-/* An object without a handle yet. */
+/* Allocate an object that has no handle yet. */
 struct tessera_bo *tessera_bo_alloc(struct tessera_device *dev);
-void tessera_bo_free(struct tessera_bo *bo); /* NULL is harmless */
+void tessera_bo_free(struct tessera_bo *bo); /* accepts NULL */
 void tessera_bo_set(struct tessera_bo *bo, const struct drm_tessera_bo_create *create,
 		    uint32_t handle);
 int tessera_bo_create_args(const struct tessera_device *dev, const struct tessera_bo_desc *desc,
@@ -147,7 +149,7 @@ int tessera_map_flags_check(const struct tessera_device *dev, uint32_t flags);
 int tessera_view_check(const struct tessera_view *view, uint64_t bo_size);
 
 /* sync.c */
-/* Takes the handle over, if it succeeds. */
+/* Takes over the handle on success. */
 int tessera_syncobj_wrap(struct tessera_device *dev, uint32_t handle, struct tessera_syncobj **out);
 int tessera_fence_new(struct tessera_device *dev, struct tessera_fence **out);
 

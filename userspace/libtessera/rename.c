@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: MIT
 /*
- * Buffers that the CPU goes on writing while jobs read what was there before: the synchronisation that
- * the kernel leaves to its clients. A buffer is a row of objects, or slices of objects, each locked for its life, with the points of
- * timelines at which the jobs that use it are done. To discard is to take another object that nobody
- * uses. Waiting is a sleep in the kernel, for such a point.
+ * Buffers that the CPU continues to write while jobs read the previous
+ * contents. The kernel leaves this synchronisation to its clients. A buffer
+ * consists of several objects, or slices of objects, each locked for its life.
+ * Each slice records the timeline points at which the jobs that use it are
+ * done. A discard switches to a slice that no job uses. Waiting for a point
+ * sleeps in the kernel.
  */
 #include <errno.h>
 
 #include "uses.h"
 
-/* Slices of one object do not share lines of CPU caches. */
+/* Slices of one object must not share CPU cache lines. */
 #define SLICE_ALIGN 256
-#define MAX_SLICES 1024 /* of an object */
-/* As many objects, or bytes of them, as a buffer has at most; then a discard waits for what was discarded longest ago. */
+#define MAX_SLICES 1024 /* per object */
+/*
+ * Maximum number and total size of a buffer's objects. At the limit a discard
+ * waits for the slice that was discarded longest ago.
+ */
 #define MAX_OBJECTS 64
 #define MAX_BYTES (UINT64_C(64) << 20)
-#define MIN_OBJECTS 4 /* however large they are */
+#define MIN_OBJECTS 4 /* allowed whatever their size */
 
-/* A slice of an object, or all of one. */
+/* A slice of an object, or a whole object. */
 struct buffer_instance {
 	struct tessera_bo *bo; /* reference */
-	void *map; /* of the object */
-	uint64_t offset; /* in it */
-	bool owner; /* the first slice of its object, with its lock */
+	void *map; /* mapping of the whole object */
+	uint64_t offset; /* of the slice in the object */
+	bool owner; /* first slice of its object; owns the lock */
 	struct tessera_uses uses;
 };
 
@@ -31,23 +36,24 @@ struct tessera_buffer {
 	struct tessera_bo_desc desc; /* of an object */
 	uint64_t size; /* of a slice */
 	uint32_t slices; /* of an object */
-	bool flush; /* caches are ours to care for */
-	bool lock; /* locked for life; else only mapped */
-	struct buffer_instance *instances; /* in the order in which they were made */
+	bool flush; /* lock and unlock must maintain CPU caches */
+	bool lock; /* objects are locked for life; else only mapped */
+	struct buffer_instance *instances; /* in order of creation */
 	size_t num, cap;
-	size_t current; /* behind it is the one that was discarded longest ago */
+	size_t current; /* the next one was discarded longest ago */
 };
 
 /*
- * An object that is in no segment when it is locked, and supports memory only, would be kept out of it. The mapping
- * of one that the CPU sees there is as good.
+ * An object that supports memory segments only and is in none when it is locked
+ * would be kept out of them. Such an object is only mapped; the CPU sees it in
+ * the segment.
  */
 static int object_map(struct tessera_buffer *buffer, struct tessera_bo *bo, void **map)
 {
 	return buffer->lock ? tessera_bo_lock2(bo, map) : tessera_bo_map(bo, map);
 }
 
-/* The slices of another object. */
+/* Add an object and its slices. */
 static int object_add(struct tessera_buffer *buffer)
 {
 	struct tessera_bo *bo;
@@ -76,7 +82,10 @@ static int object_add(struct tessera_buffer *buffer)
 	return 0;
 }
 
-/* Jobs may not list it: behind all of them. Without memory for that, behind those that do. */
+/*
+ * Jobs may use the object without listing it, so destroy it after all submitted
+ * jobs. If there is no memory for that, destroy it after the jobs that list it.
+ */
 static void object_destroy(struct tessera_buffer *buffer, struct tessera_bo *bo)
 {
 	if (buffer->lock)
@@ -130,7 +139,7 @@ void tessera_buffer_del(struct tessera_buffer *buffer)
 	if (!buffer)
 		return;
 	dev = buffer->dev;
-	/* The owner's is the last reference. */
+	/* Backwards, so that the owner's reference is the last one. */
 	for (size_t i = buffer->num; i--;) {
 		struct buffer_instance *instance = &buffer->instances[i];
 
@@ -164,7 +173,10 @@ int tessera_buffer_used(struct tessera_buffer *buffer, struct tessera_syncobj *t
 				point, write);
 }
 
-/* One that nobody uses, beginning with the one that was discarded longest ago. 1: there is none. */
+/*
+ * Select a slice that no job uses, beginning with the one that was discarded
+ * longest ago. Returns 1 if there is none.
+ */
 static int find_idle(struct tessera_buffer *buffer)
 {
 	for (size_t i = 1; i <= buffer->num; i++) {
@@ -189,7 +201,10 @@ static bool may_grow(const struct tessera_buffer *buffer)
 	       (objects < MAX_OBJECTS && (objects + 1) * buffer->desc.size <= MAX_BYTES);
 }
 
-/* Another one that nobody uses. */
+/*
+ * Switch to a slice that no job uses: an idle one, a new one, or the oldest one
+ * after a wait.
+ */
 static int buffer_rename(struct tessera_buffer *buffer, uint32_t flags)
 {
 	int ret = find_idle(buffer);
@@ -238,7 +253,10 @@ int tessera_buffer_lock(struct tessera_buffer *buffer, uint32_t flags, void **ou
 
 	if (!ret)
 		ret = buffer_sync(buffer, flags);
-	/* What jobs have written; lines may have been loaded before that. */
+	/*
+	 * Invalidate after the jobs' writes: the CPU may have cached lines
+	 * before.
+	 */
 	if (!ret && buffer->flush && !(flags & TESSERA_MAP_DISCARD_WHOLE))
 		ret = buffer_flush(buffer);
 	if (ret)

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-/*
- * Residency lists and budgets: what stays in segments while jobs run that name nothing.
- */
+/* Residency lists and budgets, for jobs that bring no allocation list. */
 #include <errno.h>
 #include <string.h>
 
 #include "priv.h"
 
-/* Handles of objects, all of one device; to be freed. */
+/* Handles of objects, which must belong to @dev. The caller frees the array. */
 static int get_handles(struct tessera_device *dev, struct tessera_bo *const *bos, uint32_t count,
 		       uint32_t **out)
 {

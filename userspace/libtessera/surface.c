@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Surfaces that the GPU has swizzled and the CPU linear, wherever they are: two objects, and the
- * copies between them that go with the CPU's locks.
+ * Surfaces that are swizzled for the GPU and linear for the CPU, in every
+ * segment: two objects, and the copies between them that CPU locks make.
  */
 #include <errno.h>
 
 #include "priv.h"
 
-/* Of the GPU's object and of its twin in arrays for the kernel. */
+/* Indices of the GPU's object and of its twin in ioctl arrays. */
 enum {
 	GPU,
 	TWIN,
@@ -16,7 +16,7 @@ enum {
 
 enum {
 	FREE,
-	CHANGING, /* one thread is at it */
+	CHANGING, /* a thread is locking or unlocking */
 	LOCKED
 };
 
@@ -24,10 +24,13 @@ struct tessera_surface {
 	atomic_uint refs;
 	struct tessera_device *dev;
 	struct tessera_bo *gpu;
-	struct tessera_bo *twin; /* another one after a discard */
+	struct tessera_bo *twin; /* replaced by a discard */
 	struct tessera_view gpu_view, twin_view;
 	atomic_int state;
-	/* Of the lock: who holds it, or is changing it, has them to itself. */
+	/*
+	 * State of the lock. Only the thread that holds or changes the lock
+	 * accesses it.
+	 */
 	struct tessera_context *ctx; /* reference */
 	struct tessera_rect rect;
 	uint32_t flags; /* TESSERA_MAP_* for the twin */
@@ -50,7 +53,10 @@ int tessera_surface_desc_init(const struct tessera_device *dev, struct tessera_s
 		.height = height,
 	};
 	ret = tessera_bo_desc_init(dev, &desc->gpu, TESSERA_USAGE_TEXTURE, size, &view);
-	/* Nobody's CPU looks at it, so it may be in an aperture as it is. */
+	/*
+	 * The CPU does not access this object, so it may be in an aperture,
+	 * too.
+	 */
 	desc->gpu.supported |=
 		tessera_device_segment_set(dev, aperture, DRM_TESSERA_SEGMENT_GPU_READ_ONLY);
 	if (ret && (ret != -ENODEV || !desc->gpu.supported))
@@ -58,7 +64,7 @@ int tessera_surface_desc_init(const struct tessera_device *dev, struct tessera_s
 	return tessera_bo_desc_init(dev, &desc->twin, TESSERA_USAGE_STAGING, size, NULL);
 }
 
-/* What the kernel is told of one of the two, and how jobs see it. */
+/* Fill in the ioctl arguments for one of the two objects, and its view. */
 static int describe(struct tessera_surface *s, const struct tessera_surface_desc *desc, bool twin,
 		    struct drm_tessera_bo_create *create, struct drm_tessera_bo_private *private)
 {
@@ -70,7 +76,7 @@ static int describe(struct tessera_surface *s, const struct tessera_surface_desc
 				desc->width, desc->height, &bo.size);
 	if (ret)
 		return ret;
-	/* The private data says it. */
+	/* The private data has layout and pitch. */
 	bo.layout = 0;
 	bo.pitch = 0;
 	*private = (struct drm_tessera_bo_private){
@@ -84,7 +90,7 @@ static int describe(struct tessera_surface *s, const struct tessera_surface_desc
 	return tessera_bo_create_args(s->dev, &bo, create);
 }
 
-/* One request, so that there are two objects or none. */
+/* One ioctl creates both objects or none. */
 static int create_twins(struct tessera_surface *s, const struct tessera_surface_desc *desc)
 {
 	struct drm_tessera_bo_create creates[NUM_TWINS];
@@ -174,7 +180,7 @@ void tessera_surface_del(struct tessera_surface *surface)
 	if (!surface || atomic_fetch_sub(&surface->refs, 1) != 1)
 		return;
 	tessera_bo_del(surface->gpu);
-	/* With it goes its lock. */
+	/* This also ends its lock. */
 	tessera_bo_del(surface->twin);
 	tessera_context_del(surface->ctx);
 	surface_free(surface);
@@ -195,12 +201,14 @@ int tessera_surface_wait(struct tessera_surface *surface, int for_write, int64_t
 	return tessera_bo_wait(surface->gpu, for_write, deadline_ns);
 }
 
-/* ---- Lock ------------------------------------------------------------------- */
+/* ---- Lock ---------------------------------------------------------------- */
 
-/* Submit a job that copies what is locked from one of the two to the other. */
+/*
+ * Submit a job that copies the locked rectangle from one object to the other.
+ */
 static int submit_copy(struct tessera_surface *s, bool to_gpu, struct tessera_fence **fence)
 {
-	/* Who uses the context binds low ones. */
+	/* The highest slots. The job gets its own command buffer. */
 	const uint32_t dst = s->dev->info.max_slots - 1, src = dst - 1;
 	struct tessera_view dst_view = to_gpu ? s->gpu_view : s->twin_view;
 	struct tessera_view src_view = to_gpu ? s->twin_view : s->gpu_view;
@@ -212,7 +220,7 @@ static int submit_copy(struct tessera_surface *s, bool to_gpu, struct tessera_fe
 		return ret;
 	dst_view.access = TSR_SURF_WRITE;
 	src_view.access = TSR_SURF_READ;
-	/* The first error sticks to the buffer and comes back from submit. */
+	/* The buffer keeps the first error, and submit returns it. */
 	(void)tessera_cmdbuf_bind(cb, dst, to_gpu ? s->gpu : s->twin, &dst_view);
 	(void)tessera_cmdbuf_bind(cb, src, to_gpu ? s->twin : s->gpu, &src_view);
 	(void)tessera_cmdbuf_copy(cb, dst, s->rect.x, s->rect.y, src, &s->rect);
@@ -238,13 +246,13 @@ static int lock_check(const struct tessera_surface *s, const struct tessera_cont
 		return -EINVAL;
 	if (ctx->dev != s->dev)
 		return -EXDEV;
-	/* The lock of the twin waits for jobs that the kernel knows. */
+	/* LOCK of the twin waits only for jobs that list it. */
 	return ctx->vm ? -EOPNOTSUPP : 0;
 }
 
 /*
- * The kernel waits for the copy, as for any job that writes what it locks; that it has been
- * made, and not only ended, its fence tells.
+ * LOCK waits for the copying job, as for any job that writes the locked object.
+ * Only the job's fence tells whether the copy succeeded.
  */
 static int lock_twin(struct tessera_surface *s, struct tessera_fence *copy, void **map)
 {
@@ -261,7 +269,7 @@ static int lock_twin(struct tessera_surface *s, struct tessera_fence *copy, void
 	return ret;
 }
 
-/* What the CPU will not look at, and not leave as it is, is not fetched. */
+/* With a discard flag the CPU does not read old bytes, so nothing is copied. */
 static int lock_fetched(struct tessera_surface *s, uint32_t flags, void **map)
 {
 	const uint32_t discard = TESSERA_MAP_DISCARD_RANGE | TESSERA_MAP_DISCARD_WHOLE;
@@ -315,7 +323,10 @@ int tessera_surface_unlock(struct tessera_surface *surface)
 	if (!atomic_compare_exchange_strong(&surface->state, &state, CHANGING))
 		return -EINVAL;
 	ctx = surface->ctx;
-	/* First, or an object that is locked where only memory is allowed keeps the job out. */
+	/*
+	 * Unlock first: if the twin supports memory segments only, its lock
+	 * would make the submission fail with -EBUSY.
+	 */
 	ret = tessera_bo_unlock(surface->twin, surface->flags);
 	if (surface->flags & TESSERA_MAP_WRITE)
 		copied = submit_copy(surface, true, NULL);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Sync objects and fences. Waiting is always a sleep in the kernel.
- */
+/* Sync objects and fences. Waiting always sleeps in the kernel. */
 #include <errno.h>
 #include <linux/sync_file.h>
 #include <string.h>
@@ -193,7 +191,7 @@ struct tessera_syncobj *tessera_fence_syncobj(struct tessera_fence *fence)
 	return fence->obj;
 }
 
-/* A sync object tells when, only a sync_file tells how it ended. */
+/* A sync object only tells that the job ended. The sync_file has its error. */
 static int fence_job_error(struct tessera_fence *fence, int *job_error)
 {
 	struct tessera_device *dev = fence->obj->dev;

@@ -2,24 +2,25 @@
 /*
  * libtessera: userspace library of the Tessera virtual GPU.
  *
- * Conventions, everywhere:
- *  - functions return 0, or a count where that is said, or a negative errno;
- *    nothing is printed, there is no global state and no errno to read;
- *  - objects are opaque, made by _new with one reference, shared with _ref and
- *    given up with _del; NULL is a harmless argument of _del;
+ * Conventions of all functions:
+ *  - functions return 0, or a count where stated, or a negative errno; nothing
+ *    is printed, there is no global state, and errno is not used;
+ *  - objects are opaque: _new creates one with one reference, _ref adds a
+ *    reference and _del drops one; _del accepts NULL;
  *  - sizes, offsets and pitches are in bytes; rectangles are in texels;
  *  - timeouts are absolute CLOCK_MONOTONIC nanoseconds (tessera_deadline());
- *  - system calls interrupted by a signal are started again;
- *  - -ENODEV: the device is gone; -ENOMEM: no memory; both may come from any
- *    function that talks to the kernel and are not repeated below;
- *  - an object is lost if a move of it fails, or if the device is reset while nothing but
- *    video memory has its bytes: submissions that list it return -EIO, and an access to its
- *    mapping raises SIGBUS, also inside tessera_bo_read() and tessera_bo_write(). There is
- *    nothing to do with it but to give it up.
+ *  - system calls interrupted by a signal are restarted;
+ *  - -ENODEV (the device is gone) and -ENOMEM (no memory) may come from any
+ *    function that calls the kernel and are not repeated below;
+ *  - an object is lost if a move of it fails, or if the device is reset while
+ *    only video memory holds its bytes. Submissions that list a lost object
+ *    return -EIO, and an access to its mapping raises SIGBUS, also inside
+ *    tessera_bo_read() and tessera_bo_write(). The program can only destroy it.
  *
- * Threads: devices, buffer objects, caches, VMs, surfaces, sync objects, fences and contexts may be used
- * by several threads at once. A command buffer and a struct tessera_buffer belong to one thread at a
- * time. Reference counts are atomic.
+ * Threads: devices, buffer objects, caches, VMs, surfaces, sync objects, fences
+ * and contexts may be used by several threads at once. A command buffer and a
+ * struct tessera_buffer belong to one thread at a time. Reference counts are
+ * atomic.
  */
 #ifndef TESSERA_H
 #define TESSERA_H
@@ -48,13 +49,13 @@ struct tessera_monitored;
 struct tessera_fence;
 struct tessera_surface;
 
-/* ---- Device ---------------------------------------------------------------- */
+/* ---- Device -------------------------------------------------------------- */
 
 /*
  * Open a device: from an open DRM file (duplicated; the caller keeps @fd), by
  * the path of a render node, or the first render node driven by tessera.
  * Errors: -ENODEV (no such device, or not one of tessera), those of open(),
- * -EPROTO (the kernel's answer makes no sense).
+ * -EPROTO (the kernel's answer is inconsistent).
  */
 TESSERA_API int tessera_device_new(int fd, struct tessera_device **out);
 TESSERA_API int tessera_device_new_path(const char *path, struct tessera_device **out);
@@ -62,51 +63,66 @@ TESSERA_API int tessera_device_new_first(struct tessera_device **out);
 TESSERA_API struct tessera_device *tessera_device_ref(struct tessera_device *dev);
 TESSERA_API void tessera_device_del(struct tessera_device *dev);
 
-/* The library's own DRM file; it stays the library's. */
+/* The library's own DRM file. The caller must not close it. */
 TESSERA_API int tessera_device_fd(const struct tessera_device *dev);
 
 /*
- * The kernel's structs grow at their ends, and a program may have been built with shorter ones than the library. So
- * there are no arrays of them here, and a function that fills one in for the caller takes its size: what is beyond
- * that is left out, what the library or the kernel does not know is zero.
+ * The kernel's structs grow at their ends, and a program may have been built
+ * with shorter ones than the library. The interface therefore has no arrays of
+ * such structs. A function that fills one in for the caller takes its size:
+ * fields beyond that size are left out, and fields that the library or the
+ * kernel does not know are zero.
  */
 
-/* Properties read when the device was opened; valid as long as the device. */
+/* Properties read when the device was opened. Valid while the device exists. */
 TESSERA_API const struct drm_tessera_query_device *tessera_device_info(
 	const struct tessera_device *dev);
-/* Segments in id order, from 0; NULL behind the last. Valid as long as the device. */
+/*
+ * Segment at @index in id order, from 0; NULL after the last one. Valid while
+ * the device exists.
+ */
 TESSERA_API const struct drm_tessera_query_segment *tessera_device_segment_at(
 	const struct tessera_device *dev, uint32_t index);
-/* Likewise. */
+/*
+ * Engine at @index, from 0; NULL after the last one. Valid while the device
+ * exists.
+ */
 TESSERA_API const struct drm_tessera_query_engine *tessera_device_engine_at(
 	const struct tessera_device *dev, uint32_t index);
-/* The segment called @name, or NULL. */
+/* The segment with name @name, or NULL. */
 TESSERA_API const struct drm_tessera_query_segment *tessera_device_segment(
 	const struct tessera_device *dev, const char *name);
 /*
- * The set of segments having all flags of @with and none of @without
- * (DRM_TESSERA_SEGMENT_*): bit n stands for segment id n.
+ * The set of segments that have all flags of @with and none of @without
+ * (DRM_TESSERA_SEGMENT_*). Bit n stands for segment id n.
  */
 TESSERA_API uint32_t tessera_device_segment_set(const struct tessera_device *dev, uint32_t with,
 						uint32_t without);
-/* Current use of the segments: fills up to @count elements of @stride bytes each, returns how many. */
+/*
+ * Current use of the segments. Fills in up to @count elements of @stride bytes
+ * each and returns their number.
+ */
 TESSERA_API int tessera_device_memory(struct tessera_device *dev,
 				      struct drm_tessera_query_memory *memory, size_t stride,
 				      uint32_t count);
-/* Read the device's properties again: error counter and clock move. @size: sizeof(*info). */
+/*
+ * Read the device's properties again, for example the error counter and the
+ * clock. @size: sizeof(*info).
+ */
 TESSERA_API int tessera_device_refresh(struct tessera_device *dev,
 				       struct drm_tessera_query_device *info, size_t size);
 
 /*
- * The library's own structs keep their sizes as long as the soname is the same. New fields take the
- * place of reserved ones, and zero in them means what the library did before they were there: so fill
- * such a struct in with an _init function or an initialiser, never field by field. A reserved field
- * that is not zero is -EINVAL.
+ * The library's own structs keep their sizes while the soname is the same. New
+ * fields replace reserved ones, and a zero in a new field selects the behaviour
+ * of before. Programs therefore have to fill in such a struct with an _init
+ * function or an initialiser, never field by field. A reserved field that is
+ * not zero is -EINVAL.
  */
 
-/* ---- Surfaces: arithmetic only ----------------------------------------------- */
+/* ---- Surfaces: arithmetic only ------------------------------------------- */
 
-/* How a slot sees an object. */
+/* View of an object through a slot. */
 struct tessera_view {
 	uint32_t format; /* TSR_FORMAT_* */
 	uint32_t layout; /* TSR_LAYOUT_* */
@@ -114,28 +130,38 @@ struct tessera_view {
 	uint32_t pitch; /* 0: a buffer, one row */
 	uint32_t width; /* 1 .. TSR_SURF_MAX_DIM; 0 for a buffer */
 	uint32_t height;
-	uint64_t offset; /* into the object, a multiple of 8; of TSR_TILE_BYTES if swizzled */
+	uint64_t offset; /* in the object: multiple of 8; swizzled: of TSR_TILE_BYTES */
 	uint64_t reserved[4]; /* zero */
 };
 
 /* Bytes of a texel of @format, 0 for an unknown format. */
 TESSERA_API uint32_t tessera_format_bytes(uint32_t format);
 /*
- * Fill @view in for a whole surface at offset 0 with the smallest legal pitch, read and
- * write access; @size gets the bytes it needs. Errors: -EINVAL.
+ * Fill in @view for a whole surface at offset 0 with the smallest legal pitch,
+ * with read and write access. @size receives the bytes it needs. Errors:
+ * -EINVAL.
  */
 TESSERA_API int tessera_view_init(struct tessera_view *view, uint32_t format, uint32_t layout,
 				  uint32_t width, uint32_t height, uint64_t *size);
-/* A view of a buffer of 32-bit words (TSR_FORMAT_R32), read-only. */
+/* Fill in @view for a read-only buffer of 32-bit words (TSR_FORMAT_R32). */
 TESSERA_API void tessera_view_init_buffer(struct tessera_view *view);
 
-/* ---- Buffer objects ----------------------------------------------------------- */
+/* ---- Buffer objects ------------------------------------------------------ */
 
 enum tessera_usage {
-	TESSERA_USAGE_TEXTURE, /* sampled, filled by the GPU: memory segments, CPU-invisible first */
-	TESSERA_USAGE_RENDER_TARGET, /* likewise */
-	TESSERA_USAGE_STAGING, /* CPU writes and reads, GPU copies: writable aperture, else visible memory */
-	TESSERA_USAGE_VERTEX, /* CPU writes, GPU reads: any aperture, read-only first */
+	/*
+	 * Sampled, filled by the GPU: memory segments, CPU-invisible ones
+	 * first.
+	 */
+	TESSERA_USAGE_TEXTURE,
+	TESSERA_USAGE_RENDER_TARGET, /* the same segments */
+	/*
+	 * CPU writes and reads, GPU copies: writable aperture, else visible
+	 * memory.
+	 */
+	TESSERA_USAGE_STAGING,
+	/* CPU writes, GPU reads: any aperture, read-only ones first. */
+	TESSERA_USAGE_VERTEX,
 };
 
 struct tessera_bo_desc {
@@ -143,259 +169,341 @@ struct tessera_bo_desc {
 	uint32_t flags; /* DRM_TESSERA_BO_* */
 	uint32_t supported; /* set of segments */
 	uint32_t evict_to; /* set of aperture segments; 0: system memory */
-	uint32_t num_preferred; /* 0 .. DRM_TESSERA_MAX_PREFERRED */
+	uint32_t num_preferred; /* used elements of preferred: 0 .. DRM_TESSERA_MAX_PREFERRED */
 	uint8_t preferred[8];
 	uint32_t layout; /* DRM_TESSERA_LAYOUT_* */
-	uint32_t pitch; /* of a swizzled layout, else 0 */
-	uint32_t vm; /* with DRM_TESSERA_BO_VM_PRIVATE the id of the VM, else 0 */
+	uint32_t pitch; /* for a swizzled layout, else 0 */
+	uint32_t vm; /* id of the VM with DRM_TESSERA_BO_VM_PRIVATE, else 0 */
 	uint32_t pad; /* zero */
 	uint64_t reserved[3]; /* zero */
 };
 
 /*
- * Fill @desc in for a usage. With @view (may be NULL) also layout and pitch.
- * Errors: -EINVAL; -ENODEV: the device has no segment that serves this usage.
+ * Fill in @desc for a usage. With @view (may be NULL) also layout and pitch.
+ * Errors: -EINVAL; -ENODEV: the device has no segment for this usage.
  */
 TESSERA_API int tessera_bo_desc_init(const struct tessera_device *dev, struct tessera_bo_desc *desc,
 				     enum tessera_usage usage, uint64_t size,
 				     const struct tessera_view *view);
 /*
- * Replace the segments of @desc by those named in @names, separated by commas, preferred in
- * that order. Errors: -ENOENT: no segment of that name; -E2BIG: more than DRM_TESSERA_MAX_PREFERRED.
+ * Replace the segments of @desc by those in @names, separated by commas,
+ * preferred in that order. Errors: -ENOENT: no segment of that name; -E2BIG:
+ * more than DRM_TESSERA_MAX_PREFERRED.
  */
 TESSERA_API int tessera_bo_desc_segments(const struct tessera_device *dev,
 					 struct tessera_bo_desc *desc, const char *names);
 /*
- * Have the object belong to a VM: for whatever nobody else is to have, and no list to name. It takes memory in pieces then, and its VM has one lock for
- * all such objects. Nothing is done without a VM (NULL), as tessera_context_vm() gives it, nor for a swizzled object that the CPU accesses, which has to be in one piece.
+ * Make the object private to @vm: no other VM can map it, and no allocation
+ * list can name it. In exchange the kernel may place it in non-contiguous
+ * pages, and locks all private objects of a VM with one lock. The function does
+ * nothing if @vm is NULL (tessera_context_vm() of a context without VM), or for
+ * a swizzled object with CPU access, which must be contiguous.
  */
 TESSERA_API void tessera_bo_desc_private(struct tessera_bo_desc *desc, const struct tessera_vm *vm);
-/* Errors: those of DRM_IOCTL_TESSERA_BO_CREATE. A new object reads as zero. */
+/*
+ * Create an object. It reads as zero. Errors: those of
+ * DRM_IOCTL_TESSERA_BO_CREATE.
+ */
 TESSERA_API int tessera_bo_new(struct tessera_device *dev, const struct tessera_bo_desc *desc,
 			       struct tessera_bo **out);
-/* desc_init and new in one. */
+/* tessera_bo_desc_init() and tessera_bo_new() in one call. */
 TESSERA_API int tessera_bo_new_for(struct tessera_device *dev, enum tessera_usage usage,
 				   uint64_t size, const struct tessera_view *view,
 				   struct tessera_bo **out);
 /*
- * Private anonymous memory of the process as an object that jobs use: whole pages of it. @flags: 0 or DRM_TESSERA_BO_GPU_READ_ONLY. The CPU goes on using its
- * own address, and waits with tessera_bo_wait(); map, lock, read and write are -EPERM. Errors: those of DRM_IOCTL_TESSERA_BO_FROM_USER.
+ * Create an object from private anonymous memory of the process, in whole
+ * pages. @flags: 0 or DRM_TESSERA_BO_GPU_READ_ONLY. The CPU continues to use
+ * its own address, and waits for jobs with tessera_bo_wait(). Mapping, locking,
+ * reading and writing the object return -EPERM. Errors: those of
+ * DRM_IOCTL_TESSERA_BO_FROM_USER.
  */
 TESSERA_API int tessera_bo_from_user(struct tessera_device *dev, void *memory, uint64_t size,
 				     uint32_t flags, struct tessera_bo **out);
 TESSERA_API struct tessera_bo *tessera_bo_ref(struct tessera_bo *bo);
-/* The last reference closes the handle and unmaps; the kernel frees the memory when it is idle. */
+/*
+ * Drop a reference. The last one unmaps the object and closes its handle. The
+ * kernel frees the memory when it is idle.
+ */
 TESSERA_API void tessera_bo_del(struct tessera_bo *bo);
 /*
- * Likewise; the last reference destroys the object. @flags: DRM_TESSERA_BO_DESTROY_*; 0: behind all that was submitted before, also what does not
- * list it. Errors, with the reference kept, but nothing mapped: those of DRM_IOCTL_TESSERA_BO_DESTROY.
+ * Drop a reference. The last one unmaps and destroys the object. @flags:
+ * DRM_TESSERA_BO_DESTROY_*. With 0 the kernel frees the object after all jobs
+ * that were submitted before, including those that do not list it. Errors, with
+ * the reference kept, but all mappings removed: those of
+ * DRM_IOCTL_TESSERA_BO_DESTROY.
  */
 TESSERA_API int tessera_bo_destroy(struct tessera_bo *bo, uint32_t flags);
 
 TESSERA_API uint32_t tessera_bo_handle(const struct tessera_bo *bo);
 TESSERA_API uint64_t tessera_bo_size(const struct tessera_bo *bo);
-/* What the kernel says about it right now. @size: sizeof(*info). */
+/* Current state of the object in the kernel. @size: sizeof(*info). */
 TESSERA_API int tessera_bo_info(struct tessera_bo *bo, struct drm_tessera_bo_info *info,
 				size_t size);
 
 /*
- * CPU address of an object made with DRM_TESSERA_BO_CPU_ACCESS. One mapping is made and counted, it stays
- * valid and at its address until the last unmap, wherever the object moves. There is no implicit
- * wait: see tessera_bo_wait(). Errors: -EPERM: no CPU access; those of mmap().
+ * CPU address of an object with DRM_TESSERA_BO_CPU_ACCESS. The object has one
+ * mapping, which is counted. It stays valid, at the same address, until the
+ * last unmap, wherever the object moves. The function does not wait for jobs,
+ * see tessera_bo_wait(). Errors: -EPERM: no CPU access; those of mmap().
  */
 TESSERA_API int tessera_bo_map(struct tessera_bo *bo, void **out);
-/* -EINVAL: not mapped. */
+/* Errors: -EINVAL: not mapped. */
 TESSERA_API int tessera_bo_unmap(struct tessera_bo *bo);
 /*
- * Wait for jobs that write the object; with @for_write, for all that use it. Errors: -EBUSY: not idle, and
- * @deadline_ns is 0 or past; -ETIME: it passed while waiting.
+ * Wait for jobs that write the object or, with @for_write, for all jobs that
+ * use it. Errors: -EBUSY: not idle, and @deadline_ns is 0 or in the past;
+ * -ETIME: the deadline passed while waiting.
  */
 TESSERA_API int tessera_bo_wait(struct tessera_bo *bo, int for_write, int64_t deadline_ns);
 /*
- * How the CPU will access an object; what a Mesa driver calls PIPE_MAP_*. At least one of READ and
- * WRITE, except with UNSYNCHRONIZED.
+ * Kinds of CPU access, as PIPE_MAP_* in Mesa. At least one of READ and WRITE is
+ * required, except with UNSYNCHRONIZED.
  */
 enum tessera_map_flags {
 	TESSERA_MAP_READ = 1 << 0,
 	TESSERA_MAP_WRITE = 1 << 1,
-	TESSERA_MAP_UNSYNCHRONIZED = 1 << 2, /* no wait: nothing that jobs use is touched */
-	TESSERA_MAP_DISCARD_RANGE = 1 << 3, /* a hint; the bytes written are all that count */
-	TESSERA_MAP_DISCARD_WHOLE = 1 << 4, /* nothing of the contents is needed: no wait */
+	/* No wait: the CPU does not touch what jobs use. */
+	TESSERA_MAP_UNSYNCHRONIZED = 1 << 2,
+	/* A hint that the CPU overwrites the range. */
+	TESSERA_MAP_DISCARD_RANGE = 1 << 3,
+	TESSERA_MAP_DISCARD_WHOLE = 1 << 4, /* the old contents are not needed: no wait */
 	TESSERA_MAP_DONTBLOCK = 1 << 5, /* -EBUSY instead of a wait */
-	TESSERA_MAP_PERSISTENT = 1 << 6, /* submissions may use it before the unlock */
-	TESSERA_MAP_COHERENT = 1 << 7, /* what is written is seen without an unlock */
+	TESSERA_MAP_PERSISTENT = 1 << 6, /* jobs may use the object before the unlock */
+	TESSERA_MAP_COHERENT = 1 << 7, /* jobs see CPU writes without an unlock */
 };
 
 /*
- * Begin to access an object with the CPU, synchronised with jobs (DRM_IOCTL_TESSERA_LOCK), at the address that
- * tessera_bo_map() gives. Swizzled layouts are seen linear. With DISCARD_WHOLE *@bo may become another object of the same kind, which reads
- * as zero: jobs and command buffers keep the old one, the caller's reference to it is gone. If others have
- * the object too (dma-buf) it is waited for instead. Unlock with the same flags. Errors: -EINVAL: unknown or
- * contradictory flags (DISCARD_* without WRITE or with READ; DISCARD_WHOLE with UNSYNCHRONIZED; UNSYNCHRONIZED with a swizzled layout);
- * -EPERM: no CPU access; -EBUSY: with DONTBLOCK, or others have locked a swizzled object without ACQUIRE_RANGE; -EIO: the object is lost; -EOPNOTSUPP: COHERENT on a device that is not;
- * those of mmap().
+ * Begin a CPU access that is synchronised with jobs (DRM_IOCTL_TESSERA_LOCK),
+ * at the address that tessera_bo_map() returns. Swizzled layouts appear linear.
+ * End it with tessera_bo_unlock() and the same flags.
+ *
+ * With DISCARD_WHOLE *@bo may be replaced by another object of the same kind,
+ * which reads as zero. Jobs and command buffers keep the old object; the
+ * caller's reference to it is dropped. If the object is shared (dma-buf), the
+ * call waits for the jobs instead.
+ *
+ * Errors: -EINVAL: unknown or contradictory flags (DISCARD_* without WRITE or
+ * with READ; DISCARD_WHOLE with UNSYNCHRONIZED; UNSYNCHRONIZED with a swizzled
+ * layout); -EPERM: no CPU access; -EBUSY: a wait would be needed with
+ * DONTBLOCK, or another file has locked a swizzled object without
+ * ACQUIRE_RANGE; -EIO: the object is lost; -EOPNOTSUPP: COHERENT on a device
+ * that is not coherent; those of mmap().
  */
 TESSERA_API int tessera_bo_lock(struct tessera_bo **bo, uint32_t flags, void **out);
-/* -EINVAL: not locked. */
+/* Errors: -EINVAL: not locked. */
 TESSERA_API int tessera_bo_unlock(struct tessera_bo *bo, uint32_t flags);
-/* What people see of it in debugfs and traces: printable ASCII, less than DRM_TESSERA_LABEL_BYTES; "": nothing. -EINVAL else. */
+/*
+ * Set the name of the object in debugfs and traces: printable ASCII, less than
+ * DRM_TESSERA_LABEL_BYTES; "": none. Errors: -EINVAL: any other string.
+ */
 TESSERA_API int tessera_bo_set_label(struct tessera_bo *bo, const char *label);
 /*
- * An address, and no synchronisation (DRM_IOCTL_TESSERA_LOCK2): for who knows when jobs are done. It is that of tessera_bo_map(), may be
- * kept for the object's life: but one that supports memory segments only, and is in none when it is locked, is kept out of them until it is unlocked, and jobs
- * that list it are refused; map such an object instead. It is there for objects without DRM_TESSERA_BO_CPU_ACCESS, too, while these are locked. Errors: those of the ioctl
- * and of mmap().
+ * Get a CPU address without synchronisation (DRM_IOCTL_TESSERA_LOCK2), for
+ * programs that know when jobs are done. It is the address of tessera_bo_map()
+ * and may be kept for the object's life. Objects without
+ * DRM_TESSERA_BO_CPU_ACCESS have an address, too, while they are locked this
+ * way.
+ *
+ * Caution: if the object supports memory segments only and is in none when it
+ * is locked, the kernel keeps it out of them until the unlock, and refuses jobs
+ * that list it. Map such an object instead. Errors: those of the ioctl and of
+ * mmap().
  */
 TESSERA_API int tessera_bo_lock2(struct tessera_bo *bo, void **out);
-/* -EINVAL: not locked like this. */
+/* Errors: -EINVAL: not locked with tessera_bo_lock2(). */
 TESSERA_API int tessera_bo_unlock2(struct tessera_bo *bo);
 /*
- * Have CPU caches write back and load anew what they hold of a range: after the CPU has written and before jobs read, after jobs have
- * written and before the CPU reads. Needed for objects with DRM_TESSERA_BO_EXPLICIT_SYNC on a device that does not snoop; elsewhere it does nothing.
+ * Write back and invalidate the CPU caches of a range: after the CPU has
+ * written and before jobs read, and after jobs have written and before the CPU
+ * reads. It is needed for objects with DRM_TESSERA_BO_EXPLICIT_SYNC on a device
+ * that does not snoop. On other devices it does nothing.
  */
 TESSERA_API int tessera_bo_invalidate_cache(struct tessera_bo *bo, uint64_t offset, uint64_t size);
 /*
- * Do without the contents of objects of one device for a while, @priority: DRM_TESSERA_OFFER_*; and have them back, with what became of each,
- * DRM_TESSERA_RECLAIM_*. All or none. Errors: those of the ioctls.
+ * tessera_bo_offer() allows the kernel to drop the contents of objects of one
+ * device. @priority: DRM_TESSERA_OFFER_*. tessera_bo_reclaim() takes the
+ * objects back and returns in @results whether each was kept
+ * (DRM_TESSERA_RECLAIM_*). Both act on all objects or none. Errors: those of
+ * the ioctls.
  */
 TESSERA_API int tessera_bo_offer(struct tessera_bo *const *bos, uint32_t count, uint32_t priority);
 TESSERA_API int tessera_bo_reclaim(struct tessera_bo *const *bos, uint32_t count,
 				   uint32_t *results);
 /*
- * Wait until idle, then copy to or from the object through a mapping. Errors: -EINVAL: outside the
- * object; those of map and wait.
+ * Wait until the object is idle, then copy to or from it through a mapping.
+ * Errors: -EINVAL: outside the object; those of tessera_bo_map() and
+ * tessera_bo_wait().
  */
 TESSERA_API int tessera_bo_write(struct tessera_bo *bo, uint64_t offset, const void *data,
 				 size_t size);
 TESSERA_API int tessera_bo_read(struct tessera_bo *bo, uint64_t offset, void *data, size_t size);
 
-/* ---- Synchronisation ----------------------------------------------------------- */
+/* ---- Synchronisation ----------------------------------------------------- */
 
-/* Never in the future: wait for ever. */
+/* A deadline that never passes. */
 #define TESSERA_FOREVER INT64_MAX
 
-/* @relative_ns from now, saturating. */
+/* Deadline @relative_ns from now, saturating. */
 TESSERA_API int64_t tessera_deadline(uint64_t relative_ns);
 
-/* A drm_syncobj. Binary: point 0. Timeline: points counting up from 1. */
+/*
+ * A drm_syncobj. A binary one uses point 0, a timeline uses points counting up
+ * from 1.
+ */
 TESSERA_API int tessera_syncobj_new(struct tessera_device *dev, int signalled,
 				    struct tessera_syncobj **out);
 TESSERA_API struct tessera_syncobj *tessera_syncobj_ref(struct tessera_syncobj *obj);
 TESSERA_API void tessera_syncobj_del(struct tessera_syncobj *obj);
 TESSERA_API uint32_t tessera_syncobj_handle(const struct tessera_syncobj *obj);
-/* From the CPU. */
+/* Signal from the CPU. */
 TESSERA_API int tessera_syncobj_signal(struct tessera_syncobj *obj, uint64_t point);
 TESSERA_API int tessera_syncobj_reset(struct tessera_syncobj *obj);
-/* Waits also for a fence that has yet to be attached. Sleeps, never polls. -ETIME: not in time. */
+/*
+ * Wait for a point. The call also waits for a fence that has yet to be
+ * attached. It sleeps and never polls. Errors: -ETIME: not signalled by
+ * @deadline_ns.
+ */
 TESSERA_API int tessera_syncobj_wait(struct tessera_syncobj *obj, uint64_t point,
 				     int64_t deadline_ns);
-/* The timeline's last signalled point. */
+/* Last signalled point of a timeline. */
 TESSERA_API int tessera_syncobj_query(struct tessera_syncobj *obj, uint64_t *point);
-/* A sync_file for the fence of a binary object; the caller closes *@fd. */
+/*
+ * Export the fence of a binary object as a sync_file. The caller closes *@fd.
+ */
 TESSERA_API int tessera_syncobj_export(struct tessera_syncobj *obj, int *fd);
 
 /*
- * A monitored fence: a timeline sync object whose value is in memory, too, so that looking at it is no call. It only rises,
- * and begins with @value. Submissions signal and wait for points of the sync object. Errors: -ENOSPC: too many of them.
+ * Create a monitored fence: a timeline sync object whose value is also in
+ * memory, so that reading it needs no system call. The value starts at @value
+ * and only increases. Submissions signal and wait for points of the sync
+ * object. Errors: -ENOSPC: too many fences.
  */
 TESSERA_API int tessera_monitored_new(struct tessera_device *dev, uint64_t value,
 				      struct tessera_monitored **out);
 TESSERA_API struct tessera_monitored *tessera_monitored_ref(struct tessera_monitored *fence);
 TESSERA_API void tessera_monitored_del(struct tessera_monitored *fence);
-/* For tessera_submit_args; tessera_syncobj_signal() on it would leave the value behind. */
+/*
+ * Sync object of the fence, for tessera_submit_args. Signalling it with
+ * tessera_syncobj_signal() would not update the value in memory.
+ */
 TESSERA_API struct tessera_syncobj *tessera_monitored_syncobj(struct tessera_monitored *fence);
 TESSERA_API uint64_t tessera_monitored_value(const struct tessera_monitored *fence);
-/* From the CPU; behind jobs that are to signal lower values, when they are over. -EINVAL: @value does not rise. */
+/*
+ * Signal from the CPU. If jobs are to signal lower values, it takes effect when
+ * they are over. Errors: -EINVAL: @value is not above the earlier ones.
+ */
 TESSERA_API int tessera_monitored_signal(struct tessera_monitored *fence, uint64_t value);
-/* Sleeps until the value is reached. -ETIME: not in time. */
+/*
+ * Sleep until the value is reached. Errors: -ETIME: not reached by
+ * @deadline_ns.
+ */
 TESSERA_API int tessera_monitored_wait(struct tessera_monitored *fence, uint64_t value,
 				       int64_t deadline_ns);
 
-/* The end of one submission. */
+/* A fence stands for the end of one submission. */
 TESSERA_API struct tessera_fence *tessera_fence_ref(struct tessera_fence *fence);
 TESSERA_API void tessera_fence_del(struct tessera_fence *fence);
 /*
- * Sleep until the job is over. *@job_error (may be NULL) gets 0 or the job's error: -EFAULT,
- * -ENOSPC, -ETIME, -ECANCELED, -EIO, see &struct drm_tessera_submit. Returns -ETIME if it is not over by
- * @deadline_ns: *@job_error is then -EINPROGRESS.
+ * Sleep until the job is over. *@job_error (@job_error may be NULL) receives 0
+ * or the job's error: -EFAULT, -ENOSPC, -ETIME, -ECANCELED or -EIO, see &struct
+ * drm_tessera_submit. Errors: -ETIME: the job is not over by @deadline_ns;
+ * *@job_error is then -EINPROGRESS.
  */
 TESSERA_API int tessera_fence_wait(struct tessera_fence *fence, int64_t deadline_ns,
 				   int *job_error);
-/* The sync object behind it, to be waited for by another submission (point 0). */
+/* Sync object of the fence. Another submission can wait for it (point 0). */
 TESSERA_API struct tessera_syncobj *tessera_fence_syncobj(struct tessera_fence *fence);
 
-/* ---- Command buffers ------------------------------------------------------------ */
+/* ---- Command buffers ----------------------------------------------------- */
 
 /*
  * A command buffer records packets together with the allocation list and the
- * patch-location list the kernel wants. Binding and unbinding take effect at the next packet
- * that does work: all bindings changed since then form one split point there, and
- * every other bound object of at least the rebind size (tessera_cmdbuf_set_rebind()) is bound
- * again at it, so that the kernel may move it at a cut. Engine state
- * is undefined behind a split point: the builder sends it again before the next draw.
+ * patch-location list that the kernel needs. Binding and unbinding take effect
+ * at the next packet that does work. All bindings changed since the last one
+ * form one split point there. At the same split point the builder binds every
+ * other bound object of at least the rebind size again
+ * (tessera_cmdbuf_set_rebind()), so that the kernel may move it at a cut.
+ * Engine state is undefined after a split point; the builder sends it again
+ * before the next draw.
  *
- * A function that fails leaves the buffer as it was, but marks it: submission of it fails with that error
- * until it is reset.
+ * A function that fails leaves the recorded contents unchanged, but marks the
+ * buffer as failed. Submitting a failed buffer returns the first error until
+ * the buffer is reset.
  */
 TESSERA_API int tessera_cmdbuf_new(struct tessera_device *dev, struct tessera_cmdbuf **out);
 /*
- * For a context, and whichever has the same VM. With one packets have addresses: objects are mapped when they are bound, if they are not yet (errors:
- * those of tessera_vm_bind()), nothing is bound twice, and there are no split points. Jobs find what is resident: see tessera_vm_phase().
+ * Create a command buffer for a context and all other contexts of the same VM.
+ * With a VM, packets contain addresses: the builder maps objects when they are
+ * bound, if they are not mapped yet (errors: those of tessera_vm_bind()). There
+ * are no split points, so nothing is bound twice. Jobs find only resident
+ * objects, see tessera_vm_phase().
  */
 TESSERA_API int tessera_cmdbuf_new_for(struct tessera_context *ctx, struct tessera_cmdbuf **out);
 TESSERA_API struct tessera_cmdbuf *tessera_cmdbuf_ref(struct tessera_cmdbuf *cb);
 TESSERA_API void tessera_cmdbuf_del(struct tessera_cmdbuf *cb);
-/* Back to empty; the memory is kept for the next use, the object references are not. */
+/*
+ * Empty the buffer. It keeps its memory for the next use and drops its
+ * references to objects.
+ */
 TESSERA_API void tessera_cmdbuf_reset(struct tessera_cmdbuf *cb);
 /*
- * Objects of at least @min_bytes are bound again at every split point: 0, the default: all; UINT64_MAX: none.
- * The packets grow with the product of split points and live slots.
+ * Set the minimum size of objects that are bound again at every split point. 0,
+ * the default: all objects; UINT64_MAX: none. The size of the packets grows
+ * with the product of split points and live slots.
  */
 TESSERA_API void tessera_cmdbuf_set_rebind(struct tessera_cmdbuf *cb, uint64_t min_bytes);
 
 /*
- * Errors: -EINVAL: no such slot, a view that is malformed or does not fit the object; -EXDEV: an
- * object of another device; -E2BIG: the lists' limits, when recorded.
+ * Bind an object to a slot. Errors: -EINVAL: no such slot, or a view that is
+ * malformed or does not fit the object; -EXDEV: an object of another device.
+ * The packet that records the binding fails with -E2BIG if a list is full.
  */
 TESSERA_API int tessera_cmdbuf_bind(struct tessera_cmdbuf *cb, uint32_t slot, struct tessera_bo *bo,
 				    const struct tessera_view *view);
-/* Binding nothing is no error. */
+/* Unbind a slot. An unbound slot is no error. */
 TESSERA_API int tessera_cmdbuf_unbind(struct tessera_cmdbuf *cb, uint32_t slot);
-/* State register @reg of the draws that follow: TSR_STATE_*. */
+/* Set state register @reg (TSR_STATE_*) for the following draws. */
 TESSERA_API int tessera_cmdbuf_state(struct tessera_cmdbuf *cb, uint32_t reg, uint32_t value);
 
 struct tessera_rect {
 	uint32_t x, y, width, height;
 };
 
-/* Errors of all packets: -EINVAL: a field out of range; -E2BIG: the buffer's limit. */
+/*
+ * Errors of all packets: -EINVAL: a field out of range; -E2BIG: a limit of the
+ * buffer.
+ */
 TESSERA_API int tessera_cmdbuf_fill(struct tessera_cmdbuf *cb, uint32_t slot,
 				    const struct tessera_rect *rect, uint32_t value);
 TESSERA_API int tessera_cmdbuf_copy(struct tessera_cmdbuf *cb, uint32_t dst_slot, uint32_t dst_x,
 				    uint32_t dst_y, uint32_t src_slot,
 				    const struct tessera_rect *src);
-/* @sampler: 0 or TSR_SAMPLER_LINEAR; the edge is clamped to. */
+/* @sampler: 0 or TSR_SAMPLER_LINEAR. Samples are clamped to the edge. */
 TESSERA_API int tessera_cmdbuf_blit(struct tessera_cmdbuf *cb, uint32_t dst_slot,
 				    const struct tessera_rect *dst, uint32_t src_slot,
 				    const struct tessera_rect *src, uint32_t sampler,
 				    uint32_t blend, uint32_t color);
-/* @flags: TSR_DRAW_*. -EINVAL also: TARGET_SLOT or, textured, TEXTURE_SLOT was never set. */
+/*
+ * @flags: TSR_DRAW_*. Also -EINVAL if TARGET_SLOT or, for a textured draw,
+ * TEXTURE_SLOT was never set.
+ */
 TESSERA_API int tessera_cmdbuf_draw(struct tessera_cmdbuf *cb, uint32_t vertex_slot,
 				    uint32_t offset, uint32_t vertices, uint32_t flags);
 TESSERA_API int tessera_cmdbuf_timestamp(struct tessera_cmdbuf *cb, uint32_t slot, uint32_t offset);
-/* @dwords: even, 2 .. TSR_PKT_MAX_DWORDS; does not flush bindings. */
+/* @dwords: even, 2 .. TSR_PKT_MAX_DWORDS. Does not record pending bindings. */
 TESSERA_API int tessera_cmdbuf_nop(struct tessera_cmdbuf *cb, uint32_t dwords);
 /*
- * Record pending bindings, like any packet that does work, then append packets as they are: no entry is
- * made for any binding in them, no check is done. For tests, and for packets this library does not know. @dwords
+ * Record pending bindings, like any packet that does work, then append packets
+ * unchanged. The builder neither checks them nor adds list entries for bindings
+ * in them. For tests, and for packets that the library does not know. @dwords
  * must be even.
  */
 TESSERA_API int tessera_cmdbuf_raw(struct tessera_cmdbuf *cb, const uint32_t *packets,
 				   uint32_t dwords);
-/* Record what is pending (unbinds). Submission does it by itself. */
+/* Record pending bindings and unbinds. Submission does it automatically. */
 TESSERA_API int tessera_cmdbuf_finish(struct tessera_cmdbuf *cb);
 
-/* The arrays recorded so far; valid until the next call on the buffer. */
+/* The arrays recorded so far. Valid until the next call on the buffer. */
 struct tessera_stream {
 	const uint32_t *cmds;
 	uint32_t cmd_bytes;
@@ -409,44 +517,51 @@ struct tessera_stream {
 	uint64_t reserved[1]; /* zero */
 };
 
-/* Packets have addresses: there are no patches, and nothing is cut. */
+/* Packets contain addresses: there are no patches and no cuts. */
 #define TESSERA_STREAM_ADDRESSES (1u << 0)
 
 TESSERA_API void tessera_cmdbuf_stream(const struct tessera_cmdbuf *cb,
 				       struct tessera_stream *stream);
 
-/* What the checker found wrong; all zero for a conforming stream. */
+/* Findings of the checker. All fields are zero for a correct stream. */
 struct tessera_lint {
-	uint32_t malformed; /* packets of unknown opcode or length; the walk ends there */
-	uint32_t bind_without_entry; /* SPLIT-20: BIND_SLOT that no patch entry covers, or two do */
+	uint32_t malformed; /* packets of unknown opcode or length; the check ends there */
+	/*
+	 * SPLIT-20: BIND_SLOT packets that are not covered by exactly one patch
+	 * entry.
+	 */
+	uint32_t bind_without_entry;
 	uint32_t unbind_without_entry; /* UNBIND_SLOT without a NULL entry */
 	uint32_t entry_without_packet; /* entries that cover no bind or unbind packet */
-	uint32_t unordered; /* entries whose split offset is lower than the one before */
-	uint32_t
-		misplaced; /* entries inside a packet, behind the end, or valid too late or too long */
-	uint32_t stale_state; /* draws using state not set since the last split point */
+	uint32_t unordered; /* entries with a lower split offset than the one before */
+	/* Entries inside a packet, beyond the end, or valid too late or too long. */
+	uint32_t misplaced;
+	uint32_t stale_state; /* draws that use state not set since the last split point */
 	uint32_t unbound_use; /* work on a slot that is not bound */
-	uint32_t read_only_use; /* writing through a binding without write access */
-	uint32_t
-		missing_write; /* bindings with write access to an allocation not listed as written */
+	uint32_t read_only_use; /* writes through a binding without write access */
+	uint32_t missing_write; /* writable bindings of an allocation not listed as written */
 	uint32_t total; /* sum of the above */
 	uint32_t first_offset; /* byte offset of the first finding, UINT32_MAX if none */
 	uint32_t reserved[12]; /* zero */
 };
 
 /*
- * Check a stream against the rules every split needs. Returns the number of findings, or -ENOMEM, -EINVAL.
- * tessera_cmdbuf_lint() finishes the buffer first.
+ * Check a stream against the rules that every split depends on. Returns the
+ * number of findings, -ENOMEM or -EINVAL. tessera_cmdbuf_lint() finishes the
+ * buffer first.
  */
 TESSERA_API int tessera_stream_lint(const struct tessera_stream *stream, struct tessera_lint *lint);
 TESSERA_API int tessera_cmdbuf_lint(struct tessera_cmdbuf *cb, struct tessera_lint *lint);
 
-/* ---- Contexts and submission ------------------------------------------------------ */
+/* ---- Contexts and submission --------------------------------------------- */
 
-/* @flags: DRM_TESSERA_CONTEXT_*. Errors: those of DRM_IOCTL_TESSERA_CONTEXT_CREATE. */
+/*
+ * @flags: DRM_TESSERA_CONTEXT_*. Errors: those of
+ * DRM_IOCTL_TESSERA_CONTEXT_CREATE.
+ */
 TESSERA_API int tessera_context_new(struct tessera_device *dev, uint32_t flags, uint32_t engine,
 				    uint32_t split_seed, struct tessera_context **out);
-/* On the first render engine, no flags. */
+/* Create a context on the first render engine, without flags. */
 TESSERA_API int tessera_context_new_default(struct tessera_device *dev,
 					    struct tessera_context **out);
 
@@ -458,21 +573,30 @@ struct tessera_context_desc {
 	uint64_t reserved[4]; /* zero */
 };
 
-/* Fill @desc in: the first render engine, no flags, normal priority. -ENODEV: there is none. */
+/*
+ * Fill in @desc: the first render engine, no flags, normal priority. Errors:
+ * -ENODEV: no render engine.
+ */
 TESSERA_API int tessera_context_desc_init(const struct tessera_device *dev,
 					  struct tessera_context_desc *desc);
-/* -EACCES: high priority, without the right to it. */
+/* Errors, besides the above: -EACCES: high priority without permission. */
 TESSERA_API int tessera_context_new_desc(struct tessera_device *dev,
 					 const struct tessera_context_desc *desc,
 					 struct tessera_context **out);
-/* One that works at addresses of a VM; it takes command buffers made for it, or another of the VM. -EINVAL: any flag. */
+/*
+ * Create a context that works at addresses of a VM. It takes command buffers
+ * made for any context of that VM. Errors: -EINVAL: any flag.
+ */
 TESSERA_API int tessera_context_new_vm(struct tessera_vm *vm,
 				       const struct tessera_context_desc *desc,
 				       struct tessera_context **out);
-/* As long as the context lives; NULL: it has no VM. */
+/*
+ * Device and VM of the context, valid while the context exists. The VM is NULL
+ * for a context without one.
+ */
 TESSERA_API struct tessera_device *tessera_context_device(const struct tessera_context *ctx);
 TESSERA_API struct tessera_vm *tessera_context_vm(const struct tessera_context *ctx);
-/* Whether it is lost, and whose fault that is; @size: sizeof(*status). */
+/* Whether the context is lost, and why. @size: sizeof(*status). */
 TESSERA_API int tessera_context_status(struct tessera_context *ctx,
 				       struct drm_tessera_context_status *status, size_t size);
 TESSERA_API struct tessera_context *tessera_context_ref(struct tessera_context *ctx);
@@ -485,8 +609,8 @@ struct tessera_sync {
 };
 
 /*
- * A wait for what nobody has submitted or signalled yet: the call waits until somebody has. Without this flag it is
- * -EINVAL.
+ * Waits may name sync objects that have no fence yet: the call waits until one
+ * is submitted or signalled. Without this flag such a wait is -EINVAL.
  */
 #define TESSERA_SUBMIT_WAIT_FOR_SUBMIT (1u << 0)
 
@@ -495,215 +619,303 @@ struct tessera_submit_args {
 	uint32_t num_waits;
 	uint32_t num_signals;
 	const struct tessera_sync *signals;
-	struct tessera_fence **fence; /* if not NULL, gets a fence for this submission [out] */
+	struct tessera_fence **fence; /* if not NULL, receives a fence for this submission [out] */
 	uint32_t parts; /* parts the buffer was cut into [out] */
 	/*
-	 * What -EINVAL or -ENOSPC is about, UINT32_MAX if unknown. Also set with success if it is known that the
-	 * fence will carry -ENOSPC: the commands before it run [out]
+	 * Byte offset in the commands that -EINVAL or -ENOSPC refers to,
+	 * UINT32_MAX if unknown. Also set on success if the kernel already
+	 * knows that the fence will carry -ENOSPC: the commands before it run
+	 * [out]
 	 */
 	uint32_t error_offset;
-	uint32_t error_index; /* index in the patch list, likewise [out] */
+	uint32_t error_index; /* index in the patch list, in the same cases [out] */
 	uint32_t flags; /* TESSERA_SUBMIT_* */
 	uint64_t reserved[4]; /* zero */
 };
 
 /*
- * Submit the buffer, which is kept and may be submitted again or reset at once. @args may be NULL. Errors:
- * those of DRM_IOCTL_TESSERA_SUBMIT, or _SUBMIT_VM, among them -EIO: the context was lost to a hang or a reset of the device (make
- * a new one), or one of the objects is lost; the buffer's own, see above; -EXDEV: it is for another device, or VM.
+ * Submit the buffer. The buffer is kept and may be submitted again or reset at
+ * once. @args may be NULL. Errors: those of DRM_IOCTL_TESSERA_SUBMIT or
+ * _SUBMIT_VM, for example -EIO: the context was lost to a hang or a reset of
+ * the device (create a new one), or one of the objects is lost; the recording
+ * error of a failed buffer; -EXDEV: the buffer is for another device or VM.
  */
 TESSERA_API int tessera_context_submit(struct tessera_context *ctx, struct tessera_cmdbuf *cb,
 				       struct tessera_submit_args *args);
-/* Submit and wait for the end; returns the first error of either. */
+/*
+ * Submit and wait for the job. Returns the error of the submission, of the
+ * wait, or of the job.
+ */
 TESSERA_API int tessera_context_run(struct tessera_context *ctx, struct tessera_cmdbuf *cb);
 
-/* ---- Residency --------------------------------------------------------------------- */
+/* ---- Residency ----------------------------------------------------------- */
 
 struct tessera_residency {
-	uint64_t bytes_to_trim; /* with -ENOMEM: how much is to be evicted before it fits */
-	uint32_t trim_segments; /* and where, as a set of segment ids */
+	uint64_t bytes_to_trim; /* with -ENOMEM: bytes to evict before the objects fit */
+	uint32_t trim_segments; /* segments to evict them from, as a set of ids */
 	uint32_t pending; /* 1: paging is under way */
 };
 
 /*
- * Have objects resident while jobs run that name nothing, counted for each object. All or nothing. With no objects, what was
- * moved out meanwhile is brought back. @signal (may be NULL) is signalled when they are there, @result (may be NULL) says more. Errors:
- * those of DRM_IOCTL_TESSERA_MAKE_RESIDENT; -EXDEV.
+ * Keep objects resident while jobs run that bring no allocation list. Each
+ * object has a count. The call adds all objects or none. With no objects it
+ * brings back listed objects that were evicted. @signal (may be NULL) is
+ * signalled when the objects are in place. @result (may be NULL) receives
+ * details. Errors: those of DRM_IOCTL_TESSERA_MAKE_RESIDENT; -EXDEV.
  */
 TESSERA_API int tessera_device_make_resident(struct tessera_device *dev,
 					     struct tessera_bo *const *bos, uint32_t count,
 					     const struct tessera_sync *signal,
 					     struct tessera_residency *result);
-/* Take that back. Errors: those of DRM_IOCTL_TESSERA_EVICT; -EXDEV. */
+/*
+ * Undo tessera_device_make_resident(). Errors: those of
+ * DRM_IOCTL_TESSERA_EVICT; -EXDEV.
+ */
 TESSERA_API int tessera_device_evict(struct tessera_device *dev, struct tessera_bo *const *bos,
 				     uint32_t count);
-/* What can be counted on in a set of segments. @size: sizeof(*budget). */
+/* Budget of a set of segments. @size: sizeof(*budget). */
 TESSERA_API int tessera_device_budget(struct tessera_device *dev, uint32_t segments,
 				      struct drm_tessera_budget *budget, size_t size);
-/* Make so much of the budget of one segment, an id, independent of others. -ENOSPC: too much. */
+/*
+ * Reserve @bytes of one segment (an id), so that this part of the budget does
+ * not depend on other clients. Errors: -ENOSPC: too much.
+ */
 TESSERA_API int tessera_device_reserve(struct tessera_device *dev, uint32_t segment,
 				       uint64_t bytes);
-/* Signal an eventfd when the budget of a set of segments changes; negative: no more. */
+/*
+ * Signal an eventfd when the budget of a set of segments changes. A negative
+ * number ends that.
+ */
 TESSERA_API int tessera_device_watch_budget(struct tessera_device *dev, uint32_t segments,
 					    int eventfd);
 
-/* ---- GPU virtual addresses ------------------------------------------------------------ */
+/* ---- GPU virtual addresses ----------------------------------------------- */
 
 /*
- * Contexts of the second model work at addresses of a VM, which never change, and bring no lists. Who uses them sees to
- * it that objects are resident, and knows by fences when jobs are done: tessera_bo_wait() and tessera_bo_lock()
- * do not know of these jobs.
+ * Create a VM. Contexts of a VM work at addresses that never change, and bring
+ * no lists. Programs that use them have to make objects resident, and learn
+ * from fences when jobs are done: tessera_bo_wait() and tessera_bo_lock() do
+ * not know of these jobs.
  *
- * Errors: -EOPNOTSUPP: the device has no virtual addresses; those of DRM_IOCTL_TESSERA_VM_CREATE.
+ * Errors: -EOPNOTSUPP: the device has no virtual addresses; those of
+ * DRM_IOCTL_TESSERA_VM_CREATE.
  */
 TESSERA_API int tessera_vm_new(struct tessera_device *dev, struct tessera_vm **out);
 TESSERA_API struct tessera_vm *tessera_vm_ref(struct tessera_vm *vm);
 TESSERA_API void tessera_vm_del(struct tessera_vm *vm);
 TESSERA_API uint32_t tessera_vm_id(const struct tessera_vm *vm);
 /*
- * The address of an object, which is mapped there as a whole, if it was not yet; read-only if it is so for the GPU. It stays until it is unbound, or
- * the last reference to the object or the VM goes. Jobs that were submitted before can still use it. Errors: -EXDEV; those of DRM_IOCTL_TESSERA_VM_BIND.
+ * Get the address of an object. If the object is not mapped yet, it is mapped
+ * as a whole, read-only if the GPU may only read it. The mapping lasts until it
+ * is unbound, or until the last reference to the object or the VM is dropped.
+ * Jobs that were submitted before can still use it after that. Errors: -EXDEV;
+ * those of DRM_IOCTL_TESSERA_VM_BIND.
  */
 TESSERA_API int tessera_vm_bind(struct tessera_vm *vm, struct tessera_bo *bo, uint64_t *address);
-/* Also takes it off the list. No other thread is binding it, or making it resident. -EINVAL: it is not mapped. */
+/*
+ * Unmap an object and remove it from the residency list. No other thread may
+ * bind it or make it resident at the same time. Errors: -EINVAL: not mapped.
+ */
 TESSERA_API int tessera_vm_unbind(struct tessera_vm *vm, struct tessera_bo *bo);
 
 /*
- * Three functions for what jobs of a VM find resident. They also take NULL for the VM, as tessera_context_vm() gives it for contexts without: the kernel
- * knows what these need, and nothing is done. The library maps objects that are not mapped yet, and evicts what earlier phases had, longest ago first.
+ * The next three functions control which objects are resident for jobs of a VM.
+ * They also accept a NULL VM (tessera_context_vm() of a context without one)
+ * and then do nothing, because the kernel knows the objects of such jobs. The
+ * library maps objects that are not mapped yet. It evicts objects of earlier
+ * phases, least recently requested first.
  *
- * Have objects resident for all jobs that are submitted until tessera_vm_evict(); counted. All or nothing. -ENOMEM: they do not fit.
+ * Keep objects resident for all jobs that are submitted until
+ * tessera_vm_evict(). The calls are counted. The call succeeds for all objects
+ * or none. Errors: -ENOMEM: they do not fit.
  */
 TESSERA_API int tessera_vm_make_resident(struct tessera_vm *vm, struct tessera_bo *const *bos,
 					 uint32_t count);
-/* -EINVAL, with nothing done: one is not kept resident so often. */
+/*
+ * Errors, with nothing changed: -EINVAL: an object is kept fewer times than it
+ * is given.
+ */
 TESSERA_API int tessera_vm_evict(struct tessera_vm *vm, struct tessera_bo *const *bos,
 				 uint32_t count);
 /*
- * Begin a phase: have as many objects as fit, from the front, resident for the jobs that are submitted before the next phase
- * begins, besides what is kept. Returns how many; without a VM all. -ENOMEM: not even the first. One without objects ends the last one.
+ * Begin a phase: make as many objects as fit, from the front of the array,
+ * resident for the jobs that are submitted before the next phase begins, in
+ * addition to the kept objects. Returns their number; without a VM, @count. A
+ * phase without objects ends the previous one. Errors: -ENOMEM: not even the
+ * first object fits.
  */
 TESSERA_API int tessera_vm_phase(struct tessera_vm *vm, struct tessera_bo *const *bos,
 				 uint32_t count);
 
-/* ---- Buffers that are renamed -------------------------------------------------------- */
+/* ---- Renamed buffers ----------------------------------------------------- */
 
 /*
- * A buffer for jobs whose objects the kernel does not know, or need not: it is synchronised by the points of timelines at which
- * jobs are done. Each lock that discards gives it an object that no job uses, and jobs keep theirs. One thread at a
- * time. It has as many objects as were in use at once, 64 or 64 MiB of them at most, or four that are larger, and keeps them. @desc: with DRM_TESSERA_BO_CPU_ACCESS, linear; else -EINVAL. Errors besides: those of DRM_IOCTL_TESSERA_BO_CREATE and tessera_bo_lock2().
+ * Create a buffer for jobs that do not list their objects, or need not. It is
+ * synchronised by the timeline points that its jobs signal. Each lock that
+ * discards switches to an object that no job uses; jobs keep theirs. A buffer
+ * belongs to one thread at a time. It keeps as many objects as were in use at
+ * once: at most 64 objects or 64 MiB of them, or four if they are larger.
+ *
+ * @desc must have DRM_TESSERA_BO_CPU_ACCESS and a linear layout, otherwise
+ * -EINVAL. Other errors: those of DRM_IOCTL_TESSERA_BO_CREATE and
+ * tessera_bo_lock2().
  */
 TESSERA_API int tessera_buffer_new(struct tessera_device *dev, const struct tessera_bo_desc *desc,
 				   struct tessera_buffer **out);
 /*
- * Likewise, for small ones: each object is made for so many, 1 .. 1024, each of @desc->size bytes, and another discard takes another part of it.
+ * The same for small buffers: each object holds @slices (1 .. 1024) slices of
+ * @desc->size bytes, and a discard switches to another slice.
  */
 TESSERA_API int tessera_buffer_new_slices(struct tessera_device *dev,
 					  const struct tessera_bo_desc *desc, uint32_t slices,
 					  struct tessera_buffer **out);
 TESSERA_API void tessera_buffer_del(struct tessera_buffer *buffer);
-/* What a job is to bind; another one after a lock with TESSERA_MAP_DISCARD_WHOLE, and none without the buffer. */
+/*
+ * Object for jobs to bind. It changes when a lock with
+ * TESSERA_MAP_DISCARD_WHOLE switches objects, and is valid while the buffer
+ * exists.
+ */
 TESSERA_API struct tessera_bo *tessera_buffer_bo(const struct tessera_buffer *buffer);
-/* Where in it the buffer begins, likewise: a multiple of 256, for tessera_view.offset. 0 without slices. */
+/*
+ * Offset of the current slice in the object, for tessera_view.offset: a
+ * multiple of 256, or 0 without slices. It changes like the object.
+ */
 TESSERA_API uint64_t tessera_buffer_offset(const struct tessera_buffer *buffer);
 /*
- * A job uses it, as it is now, until @timeline reaches @point, which the job signals; @write: it writes it. To be told
- * before the next lock. Errors: -EINVAL: point 0; -ENOMEM.
+ * Record that a job uses the current object until @timeline reaches @point,
+ * which the job signals. @write: the job writes it. To be called before the
+ * next lock. Errors: -EINVAL: point 0; -ENOMEM.
  */
 TESSERA_API int tessera_buffer_used(struct tessera_buffer *buffer, struct tessera_syncobj *timeline,
 				    uint64_t point, int write);
 /*
- * Begin to access it with the CPU, @flags as those of tessera_bo_lock(): waits for the jobs, asleep, or not with UNSYNCHRONIZED or
- * DISCARD_WHOLE (unless jobs use all objects that it may have), or is -EBUSY with DONTBLOCK. Any number of times; the address is good until a lock that discards. On a device that does
- * not snoop, objects with DRM_TESSERA_BO_EXPLICIT_SYNC are cared for, by lock and unlock.
+ * Begin a CPU access. @flags as for tessera_bo_lock(). The call sleeps until
+ * the jobs are done. It does not wait with UNSYNCHRONIZED, nor with
+ * DISCARD_WHOLE unless jobs use all objects that the buffer may have. With
+ * DONTBLOCK it returns -EBUSY instead of waiting.
+ *
+ * Locks may nest. The address is valid until a lock that discards. On a device
+ * that does not snoop, lock and unlock maintain the CPU caches of objects with
+ * DRM_TESSERA_BO_EXPLICIT_SYNC.
  */
 TESSERA_API int tessera_buffer_lock(struct tessera_buffer *buffer, uint32_t flags, void **out);
-/* What was written is there for jobs submitted later. @flags: the same. */
+/*
+ * Make the writes visible to jobs submitted later. @flags: those of the lock.
+ */
 TESSERA_API int tessera_buffer_unlock(struct tessera_buffer *buffer, uint32_t flags);
 
-/* ---- Objects that are used again -------------------------------------------------------- */
+/* ---- Cache of objects ---------------------------------------------------- */
 
 /*
- * A cache keeps objects that a program is done with for the next that needs such ones: what is made as before, down to its mappings in
- * VMs. While they wait they are offered: the kernel may take their memory. Any thread may use it.
+ * Create a cache. It keeps idle buffer objects, including their mappings in
+ * VMs, for reuse by objects of the same kind. Kept objects are offered, so the
+ * kernel may take their memory. All threads may use it.
  *
- * @limit: bytes of objects that it keeps at most, those with which jobs are not done yet included.
+ * @limit: maximum bytes of kept objects, including those that jobs still use.
  */
 TESSERA_API int tessera_cache_new(struct tessera_device *dev, uint64_t limit,
 				  struct tessera_cache **out);
-/* Objects that were taken are not its own. */
+/*
+ * Destroy the cache and the objects in it. Objects that were taken from it are
+ * not affected.
+ */
 TESSERA_API void tessera_cache_del(struct tessera_cache *cache);
 /*
- * An object as tessera_bo_new() makes it, but with any contents, and linear ones up to a quarter larger. If there is no memory for another, what is kept is
- * given up first. Errors: those of tessera_bo_new().
+ * Take an object as tessera_bo_new() creates it, but with undefined contents
+ * and, if linear, up to a quarter larger. If there is no memory for a new
+ * object, the cache first destroys the kept ones. Errors: those of
+ * tessera_bo_new().
  */
 TESSERA_API int tessera_cache_take(struct tessera_cache *cache, const struct tessera_bo_desc *desc,
 				   struct tessera_bo **out);
 /*
- * The caller's reference, which is the last one, for others to use when @timeline has reached @point; NULL: at once, if only
- * jobs use it that list it. It is not locked. What cannot be kept, as it was exported or not made by tessera_bo_new(), is destroyed behind
- * all that was submitted before.
+ * Give an object to the cache. The caller must hold the last reference and no
+ * lock on it. It can be reused when @timeline has reached @point. With a NULL
+ * timeline it can be reused at once, which requires that only jobs use it that
+ * list it. An object that cannot be kept, because it was exported or not
+ * created by tessera_bo_new(), is destroyed after all jobs that were submitted
+ * before.
  */
 TESSERA_API void tessera_cache_give(struct tessera_cache *cache, struct tessera_bo *bo,
 				    struct tessera_syncobj *timeline, uint64_t point);
-/* Give up what was kept longest until no more than @bytes are kept. */
+/* Destroy the objects that were kept longest until at most @bytes are kept. */
 TESSERA_API void tessera_cache_trim(struct tessera_cache *cache, uint64_t bytes);
 
-/* ---- Surfaces for GPU and CPU ------------------------------------------------------ */
+/* ---- Surfaces for GPU and CPU -------------------------------------------- */
 
 /*
- * The CPU does not see linear bytes of a swizzled object where it is in an aperture, so a surface that is swizzled for
- * the GPU and accessed by the CPU is two objects: one for the GPU, and its twin for the CPU. They are
- * made by one request; a lock copies from the first to the second, an unlock back.
+ * The CPU cannot see a swizzled object linearly while it is in an aperture. A
+ * surface that is swizzled for the GPU and accessed by the CPU is therefore a
+ * surface pair: one object for the GPU, and its twin for the CPU. One ioctl
+ * creates both. A lock copies from the first to the second, an unlock copies
+ * back.
  */
 struct tessera_surface_desc {
 	uint32_t format; /* TSR_FORMAT_* */
-	uint32_t layout; /* TSR_LAYOUT_*, of the GPU's object; not linear */
+	uint32_t layout; /* layout of the GPU's object; not linear */
 	uint32_t width; /* 1 .. TSR_SURF_MAX_DIM */
 	uint32_t height;
-	/* Segments and flags; size, layout and pitch are not looked at. */
+	/* Segments and flags. Size, layout and pitch are ignored. */
 	struct tessera_bo_desc gpu;
 	struct tessera_bo_desc twin;
 	uint64_t reserved[4]; /* zero */
 };
 
 /*
- * Fill @desc in: the GPU's object in memory, or else in a writable aperture; the twin as
+ * Fill in @desc: the GPU's object in memory or a writable aperture, the twin as
  * TESSERA_USAGE_STAGING. Errors: -EINVAL; -ENODEV: no such segment.
  */
 TESSERA_API int tessera_surface_desc_init(const struct tessera_device *dev,
 					  struct tessera_surface_desc *desc, uint32_t format,
 					  uint32_t layout, uint32_t width, uint32_t height);
-/* Errors: those of DRM_IOCTL_TESSERA_BO_CREATE_TWINS. A new surface reads as zero. */
+/*
+ * Create a surface. It reads as zero. Errors: those of
+ * DRM_IOCTL_TESSERA_BO_CREATE_TWINS.
+ */
 TESSERA_API int tessera_surface_new(struct tessera_device *dev,
 				    const struct tessera_surface_desc *desc,
 				    struct tessera_surface **out);
 TESSERA_API struct tessera_surface *tessera_surface_ref(struct tessera_surface *surface);
-/* A surface that is locked is given up with what the CPU has written. */
+/*
+ * Drop a reference. Deleting a locked surface drops what the CPU has written.
+ */
 TESSERA_API void tessera_surface_del(struct tessera_surface *surface);
-/* What command buffers bind, the same as long as the surface lives and no longer without a reference, and how. */
+/*
+ * Object and view for command buffers to bind. The object is the same for the
+ * life of the surface and is valid only while the surface exists.
+ */
 TESSERA_API struct tessera_bo *tessera_surface_bo(const struct tessera_surface *surface);
 TESSERA_API void tessera_surface_view(const struct tessera_surface *surface,
 				      struct tessera_view *view);
 /*
- * Begin to access @rect (NULL: all) with the CPU: *@out is the address of its first texel, *@pitch
- * what is from row to row. @flags: TESSERA_MAP_READ and _WRITE. With them a job of @ctx copies the texels, and this waits
- * for its end. With TESSERA_MAP_DISCARD_RANGE, if all of @rect will be written, nothing is copied;
- * with TESSERA_MAP_DISCARD_WHOLE, if nothing of the surface is needed, this does not wait, either. Both take WRITE alone. Other flags
- * are -EINVAL: they ask for access before the copy is there. Jobs of submissions that have returned count.
+ * Begin a CPU access to @rect (NULL: the whole surface). *@out is the address
+ * of its first texel, *@pitch the bytes from row to row. @flags:
+ * TESSERA_MAP_READ and _WRITE: a job of @ctx copies the texels to the twin, and
+ * the call waits for it. Jobs of submissions that have returned are taken into
+ * account.
  *
- * One lock at a time: -EBUSY. Errors besides: -EOPNOTSUPP: @ctx has a VM; -EINVAL: flags, a rectangle that is empty or not inside; -EXDEV; those of
- * tessera_context_submit() and tessera_bo_lock(); the error of the copying job, see tessera_fence_wait().
+ * TESSERA_MAP_DISCARD_RANGE says that the CPU writes all of @rect: nothing is
+ * copied. TESSERA_MAP_DISCARD_WHOLE says that no old contents are needed: the
+ * call does not wait, either. Both require WRITE without READ. Other flags are
+ * -EINVAL, because they ask for access before the copy is done.
+ *
+ * A surface has one lock at a time: -EBUSY. Other errors: -EOPNOTSUPP: @ctx has
+ * a VM; -EINVAL: bad flags, or a rectangle that is empty or not inside the
+ * surface; -EXDEV: @ctx is of another device; those of tessera_context_submit()
+ * and tessera_bo_lock(); the error of the copying job, see
+ * tessera_fence_wait().
  */
 TESSERA_API int tessera_surface_lock(struct tessera_surface *surface, struct tessera_context *ctx,
 				     const struct tessera_rect *rect, uint32_t flags, void **out,
 				     uint32_t *pitch);
 /*
- * End it, by any thread. With WRITE a job of the lock's context copies the rectangle back, before jobs submitted later;
- * not waited for. Errors: -EINVAL: not locked; with the surface unlocked, and not changed, those of tessera_context_submit().
+ * End the access, from any thread. With WRITE a job of the lock's context
+ * copies the rectangle back, before jobs submitted later. The call does not
+ * wait for it. Errors: -EINVAL: not locked; those of tessera_context_submit(),
+ * with the surface unlocked and its GPU object unchanged.
  */
 TESSERA_API int tessera_surface_unlock(struct tessera_surface *surface);
-/* Like tessera_bo_wait(), for what the GPU does with the surface. */
+/* tessera_bo_wait() for the GPU's object of the surface. */
 TESSERA_API int tessera_surface_wait(struct tessera_surface *surface, int for_write,
 				     int64_t deadline_ns);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Until when jobs use something: points of timelines, that the submissions signal. Waiting is a sleep in the kernel.
+ * Uses of objects by jobs: timeline points that submissions signal. Waiting
+ * sleeps in the kernel.
  */
 #include "uses.h"
 

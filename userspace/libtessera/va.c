@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Ranges of addresses: the lowest hole that is large enough, in time that grows with the logarithm of
- * the holes. They are in a treap, ordered by address, in which each knows the largest hole below
- * it; no two of them touch. A range that is handed out brings the node of the hole that it becomes when it is given back, so that this
- * cannot fail.
+ * Allocator of address ranges. It finds the lowest hole that is large enough in
+ * logarithmic time. The holes are in a treap ordered by address. Each node
+ * knows the largest hole of its subtree. Adjacent holes are merged. An
+ * allocated range keeps the node that it needs as a hole, so freeing cannot
+ * fail.
  */
 #include <errno.h>
 
 #include "va.h"
 
-/* A heap order as good as random, and the same each time. */
+/*
+ * Heap priority of a node: a hash, so that it is spread like a random number,
+ * but the same in every run.
+ */
 static uint64_t weight(const struct tessera_va_range *hole)
 {
 	uint64_t x = hole->start ^ hole->start >> 30;
@@ -34,7 +38,7 @@ static void update(struct tessera_va_range *hole)
 		hole->largest = hole->right->largest;
 }
 
-/* Two trees, the holes of one all before those of the other. */
+/* Join two trees. All holes of @a precede those of @b. */
 static struct tessera_va_range *join(struct tessera_va_range *a, struct tessera_va_range *b)
 {
 	if (!a || !b)
@@ -49,7 +53,7 @@ static struct tessera_va_range *join(struct tessera_va_range *a, struct tessera_
 	return b;
 }
 
-/* The holes before @at, and the others. */
+/* Split a tree into the holes before @at and the others. */
 static void cut(struct tessera_va_range *tree, uint64_t at, struct tessera_va_range **a,
 		struct tessera_va_range **b)
 {
@@ -122,7 +126,7 @@ void tessera_va_fini(struct tessera_va *va)
 	}
 }
 
-/* The lowest that is large enough. */
+/* Find the lowest hole that is large enough. */
 static struct tessera_va_range *find(struct tessera_va_range *hole, uint64_t size)
 {
 	while (largest(hole) >= size) {
@@ -158,7 +162,7 @@ struct tessera_va_range *tessera_va_take(struct tessera_va *va, uint64_t size)
 	return range;
 }
 
-/* The last before an address, the first from it on. */
+/* Find the last hole before an address, and the first one at or after it. */
 static void neighbours(const struct tessera_va *va, uint64_t at, struct tessera_va_range **before,
 		       struct tessera_va_range **behind)
 {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * VMs: GPU virtual addresses of objects. An object has one address in a VM, for the whole of it, until it is
- * unbound or gives up its last reference; neither holds the other. The kernel orders unmapping behind the jobs that were submitted before, and
- * mapping behind that, so that an address can be used again at once.
+ * VMs: GPU virtual addresses of objects. An object has one mapping of its whole
+ * size in a VM, until it is unbound or its last reference is dropped. Mapping
+ * and object hold no reference to each other. The kernel executes an unmap
+ * after the jobs that were submitted before, and a later map after the unmap.
+ * Addresses can therefore be reused at once.
  */
 #include <errno.h>
 
 #include "vm.h"
 
-/* What is below is for those who mistake numbers for addresses. */
+/* Nothing is mapped below, so that small numbers used as addresses fault. */
 #define FIRST_ADDRESS (UINT64_C(1) << 32)
 
 static int vm_bind(struct tessera_vm *vm, const struct drm_tessera_vm_bind_op *op)
@@ -22,7 +24,10 @@ static int vm_bind(struct tessera_vm *vm, const struct drm_tessera_vm_bind_op *o
 	return tessera_ioctl(vm->dev, DRM_IOCTL_TESSERA_VM_BIND, &args);
 }
 
-/* A part of the addresses for each size of pages: so none is wasted on alignment, and each hole is good for any of its part. */
+/*
+ * Use a separate part of the address space for each page size. No address is
+ * lost to alignment, and every hole of a part fits the page size of that part.
+ */
 static int vm_init_addresses(struct tessera_vm *vm)
 {
 	static const uint64_t granules[TESSERA_VM_GRANULES] = { 4096, 65536, 2 << 20 };
@@ -87,7 +92,10 @@ struct tessera_vm *tessera_vm_ref(struct tessera_vm *vm)
 	return vm;
 }
 
-/* Off all lists; the addresses are the VM's again if @unmapped. */
+/*
+ * Remove the mapping from all lists. If it was @unmapped, its addresses can be
+ * reused.
+ */
 static void mapping_free(struct tessera_mapping *mapping, bool unmapped)
 {
 	struct tessera_vm *vm = mapping->vm;
@@ -123,7 +131,7 @@ void tessera_vm_del(struct tessera_vm *vm)
 	}
 	pthread_mutex_unlock(&vm->dev->vm_lock);
 	destroy.id = vm->id;
-	/* All that is mapped goes with it. */
+	/* This removes all mappings. */
 	(void)tessera_ioctl(vm->dev, DRM_IOCTL_TESSERA_VM_DESTROY, &destroy);
 	vm_free(vm);
 }
@@ -213,7 +221,10 @@ int tessera_vm_bind(struct tessera_vm *vm, struct tessera_bo *bo, uint64_t *addr
 	return ret;
 }
 
-/* Whatever comes of it the mapping is forgotten: where it may still be there its addresses are lost. */
+/*
+ * Forget the mapping even if unmapping fails. Its addresses are then not
+ * reused, because they may still be mapped.
+ */
 static int mapping_unbind(struct tessera_mapping *mapping)
 {
 	const struct drm_tessera_vm_bind_op op = {

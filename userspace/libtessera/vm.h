@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * VMs inside the library: what of a device's objects is mapped where, and which of it is listed as resident.
+ * VMs inside the library: the address of each object, and the objects on the
+ * residency list.
  */
 #ifndef TESSERA_VM_H
 #define TESSERA_VM_H
@@ -9,20 +10,20 @@
 
 #include "va.h"
 
-/* Sizes of pages, of which large objects get large ones. */
+/* Number of page sizes. Large objects are aligned to large pages. */
 #define TESSERA_VM_GRANULES 3
 
-/* An object in a VM. The device's vm_lock protects all of it. */
+/* Mapping of an object in a VM. Protected by the device's vm_lock. */
 struct tessera_mapping {
 	struct tessera_vm *vm;
-	struct tessera_bo *bo; /* no reference: it goes with the object */
+	struct tessera_bo *bo; /* no reference: the object frees the mapping */
 	struct tessera_va *va;
-	struct tessera_va_range *range; /* in it */
+	struct tessera_va_range *range; /* range of va */
 	SLIST_ENTRY(tessera_mapping) of_bo;
 	TAILQ_ENTRY(tessera_mapping) of_vm;
-	bool listed; /* in the residency list, once */
-	uint32_t kept; /* so often asked for until told otherwise */
-	uint64_t phase; /* the last that asked for it */
+	bool listed; /* on the residency list, once */
+	uint32_t kept; /* number of tessera_vm_make_resident() calls not undone yet */
+	uint64_t phase; /* last phase that requested it */
 };
 
 struct tessera_vm {
@@ -30,24 +31,32 @@ struct tessera_vm {
 	struct tessera_device *dev;
 	uint32_t id;
 	struct tessera_va va[TESSERA_VM_GRANULES];
-	TAILQ_HEAD(, tessera_mapping) mappings; /* those that were asked for last are last */
-	pthread_mutex_t residency; /* one change of what is listed at a time; outside vm_lock */
+	TAILQ_HEAD(, tessera_mapping) mappings; /* least recently requested first */
+	pthread_mutex_t residency; /* serialises residency changes; taken before vm_lock */
 	uint64_t phase;
 };
 
-/* With the device's vm_lock. NULL: not mapped. */
+/* Caller holds the device's vm_lock. NULL: not mapped. */
 struct tessera_mapping *tessera_vm_find(struct tessera_vm *vm, const struct tessera_bo *bo);
-/* Likewise; it is taken off the list. Forgets the address whatever comes of that. */
+/*
+ * Remove the object from the residency list. Caller holds the device's vm_lock.
+ * The mapping counts as unlisted even if the ioctl fails.
+ */
 int tessera_mapping_unlist(struct tessera_mapping *mapping);
 
-/* Unmap it everywhere: nobody else has it. */
+/* Unmap the object in all VMs. The caller holds the last reference. */
 void tessera_vm_forget_bo(struct tessera_bo *bo);
-/* Take it off all lists; it stays mapped. */
+/* Remove the object from all residency lists. It stays mapped. */
 void tessera_vm_unlist_bo(struct tessera_bo *bo);
-/* Is it mapped anywhere, so that jobs may use it that the kernel does not know of? */
+/*
+ * Whether any VM maps the object, so that jobs may use it which do not list it.
+ */
 bool tessera_vm_knows_bo(struct tessera_bo *bo);
 
-/* What is listed, but was pushed out, has no room any more: evict what the phase at hand does not need. Is there more room now? */
+/*
+ * Evict listed objects that the current phase does not need, if evicted ones do
+ * not fit any more. Returns whether that freed space.
+ */
 bool tessera_vm_trim(struct tessera_vm *vm);
 
 #endif /* TESSERA_VM_H */
