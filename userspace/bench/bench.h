@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the benchmark share: the device, rows and their samples, the host's
- * answers, and the table of benches.
+ * Shared parts of the benchmark: the device, rows and their samples, the
+ * reference from the host, and the table of benches.
  */
 #ifndef TESSERA_BENCH_H
 #define TESSERA_BENCH_H
@@ -20,14 +20,14 @@ struct bench {
 	struct tessera_device *dev;
 	struct tessera_context *ctx;
 	struct tessera_cmdbuf *cb;
-	int runs; /* samples of a row, unless it needs another number */
+	int runs; /* samples of a row, unless the bench needs another number */
 };
 
 extern struct bench bench;
 
 struct row {
 	const char *name, *unit, *better;
-	double goal; /* for the ratio; NAN: reported only */
+	double goal; /* goal for the ratio; NAN: the value is only reported */
 	double values[MAX_SAMPLES], references[MAX_SAMPLES];
 	int count;
 };
@@ -37,17 +37,17 @@ struct row {
 void die(const char *what, int error) __attribute__((noreturn));
 void must(const char *what, int ret);
 double now(void); /* seconds */
-double ask_memcpy(uint64_t bytes); /* of the host, bytes a second */
-void sort(double *values, int count); /* the smallest first */
+double ask_memcpy(uint64_t bytes); /* speed on the host, in bytes per second */
+void sort(double *values, int count); /* in ascending order */
 double median(double *values, int count); /* sorts them */
 void sample(struct row *row, double value, double reference);
 void print_row(const struct row *row);
-/* submits what is in bench.cb, waits, and empties it */
+/* Submit the contents of bench.cb, wait, and empty it. */
 void run_cb(const char *what);
 struct tessera_bo *bo_in(const char *segments, uint64_t size, uint32_t flags);
 struct tessera_view buffer_view(void);
-const char *large_segment(uint64_t *size); /* the largest that is memory */
-bool set_knob(const char *name, const char *value); /* of debugfs; false: there is none */
+const char *large_segment(uint64_t *size); /* name of the largest memory segment */
+bool set_knob(const char *name, const char *value); /* debugfs knob; false: it does not exist */
 
 /* ---- clients.c: other processes ---- */
 
@@ -56,21 +56,21 @@ void sleep_for(double seconds);
 struct client {
 	int pid;
 	struct client_state {
-		volatile bool ready; /* what is measured is going on, or may begin */
-		volatile bool go; /* begin */
+		volatile bool ready; /* set by the client: the measurement may begin */
+		volatile bool go; /* set by the bench: begin */
 		volatile uint32_t rounds; /* submissions that are over */
-		volatile double ends[MAX_ROUNDS]; /* and when, where that is of interest */
-	} * state; /* shared with it */
+		volatile double ends[MAX_ROUNDS]; /* their end times, in some benches */
+	} * state; /* shared with the client process */
 };
 
 void bench_open(void);
 void bench_close(void);
-/* The child has the parent's device. */
+/* The child uses the parent's device. */
 void client_fork(struct client *client, void (*run)(struct client_state *state));
-/* The child opens the device anew: bench.dev and so on are its own. */
+/* The child opens the device itself, so it has its own bench.dev and so on. */
 void client_start(struct client *client, void (*run)(struct client_state *state));
 void client_wait_ready(const struct client *client);
-void client_kill(struct client *client); /* and no client has ended before */
+void client_kill(struct client *client); /* fails if the client has ended by itself */
 
 /* ---- the benches ---- */
 
@@ -85,20 +85,21 @@ void bench_cpu_swizzle_range(void);
 void bench_fault_rate(void);
 void bench_lock_unlock(void);
 /* paging.c */
-void touch_by_gpu(struct tessera_bo *bo, uint32_t value); /* one word; waited for */
-/* transfers of the paging engine are traced */
+void touch_by_gpu(struct tessera_bo *bo, uint32_t value); /* writes one word with a job and waits */
+/* Trace the transfers of the paging engine. */
 void trace_begin(void);
 void trace_empty(void);
 void trace_end(void);
-uint64_t traced_bytes(void); /* since it was emptied */
+uint64_t traced_bytes(void); /* since trace_empty() */
 void bench_moves(void);
 void bench_oversubscribed(void);
 void bench_many_objects(void);
 void bench_evict_many_blocks(void);
 /* submit.c */
 /*
- * The driver's debugfs file `ping`: nanoseconds from a register write that raises an interrupt to
- * its handler having run and woken a waiter; the median of several. 0: there is none
+ * Median time in ns from a register write that raises an interrupt to the
+ * wake-up of a waiter by its handler, from the driver's debugfs file `ping`. 0:
+ * the file does not exist.
  */
 double read_ping(void);
 void bench_empty_job(void);

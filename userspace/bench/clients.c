@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Other processes beside the one that measures: clients of the device, and such as only use
- * the CPU.
+ * Processes beside the one that measures: clients of the device, and processes
+ * that only use the CPU.
  */
 #include "bench.h"
 
@@ -54,7 +54,7 @@ void client_fork(struct client *client, void (*run)(struct client_state *state))
 
 static void (*run_open)(struct client_state *state);
 
-/* A client of its own: the parent's file stays open here, and unused. */
+/* The parent's file stays open in the child but is not used. */
 static void open_and_run(struct client_state *state)
 {
 	bench_open();

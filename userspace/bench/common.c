@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Rows, samples, and the few things that every bench needs.
- */
+/* Rows, samples, and helpers of all benches. */
 #include "bench.h"
 
 #include <errno.h>
@@ -115,7 +113,6 @@ struct tessera_view buffer_view(void)
 	return view;
 }
 
-/* Name of the largest memory segment. */
 const char *large_segment(uint64_t *size)
 {
 	const struct drm_tessera_query_segment *segment;
@@ -131,7 +128,7 @@ const char *large_segment(uint64_t *size)
 	return name;
 }
 
-/* One of the driver's debugfs knobs; false if there is none. */
+/* Set a debugfs knob of the driver. */
 bool set_knob(const char *name, const char *value)
 {
 	for (int minor = 0; minor < 64; minor++) {

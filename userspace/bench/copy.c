@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-/*
- * Copies and drawing inside video memory, by the device's clock.
- */
+/* Copies and draws inside video memory, measured with the device's clock. */
 #include "bench.h"
 
 #include <errno.h>
 
-/* ---- copy_linear, copy_swizzled: device clock around copies in video memory ---- */
+/* ---- copy_linear, copy_swizzled: device clock around copies in video memory  */
 
 #define COPIES 8
 #define COPY_BYTES (16 * MIB)
@@ -18,7 +16,7 @@ enum {
 	SLOT_VERTICES
 };
 
-/* Seconds of the device's clock for COPIES copies, to and fro. */
+/* Device time in seconds of COPIES copies, alternating in direction. */
 static double copy_seconds(struct tessera_bo *a, const struct tessera_view *va,
 			   struct tessera_bo *b, const struct tessera_view *vb,
 			   const struct tessera_rect *rect, struct tessera_bo *times)
@@ -51,7 +49,7 @@ static void bench_copy(struct row *row, const struct tessera_view *va,
 
 	must("timestamps",
 	     tessera_bo_new_for(bench.dev, TESSERA_USAGE_STAGING, 4096, NULL, &times));
-	copy_seconds(a, va, b, vb, rect, times); /* places and warms both */
+	copy_seconds(a, va, b, vb, rect, times); /* places both objects and warms the caches */
 	for (int i = 0; i < bench.runs; i++) {
 		double reference = ask_memcpy(COPY_BYTES);
 		double seconds = copy_seconds(a, va, b, vb, rect, times);
@@ -80,7 +78,10 @@ void bench_copy_swizzled(void)
 	struct tessera_view linear, morton;
 	uint64_t size;
 
-	/* The costlier of the two layouts, into it and out of it. */
+	/*
+	 * MORTON is the slower one of the two swizzled layouts. Copies go in
+	 * both directions.
+	 */
 	must("view",
 	     tessera_view_init(&linear, TSR_FORMAT_ARGB8888, TSR_LAYOUT_LINEAR, 2048, 2048, &size));
 	must("view",
@@ -88,7 +89,7 @@ void bench_copy_swizzled(void)
 	bench_copy(&row, &linear, &morton, &rect);
 }
 
-/* ---- draw_textured: texels a second, filtered, one to one ---------------------------- */
+/* ---- draw_textured: filtered texels per second, at scale 1 --------------- */
 
 #define DRAWS 4
 #define DRAW_SIDE 2048
@@ -145,7 +146,10 @@ static double draw_seconds(struct tessera_bo *target, struct tessera_bo *texture
 	return (stamps[1] - stamps[0]) / 1e9;
 }
 
-/* The goal is three times what it was when texels were looked up one by one. */
+/*
+ * The goal is three times the rate of a sampler that looks texels up one by
+ * one.
+ */
 void bench_draw_textured(void)
 {
 	struct row row = { "draw_textured", "texel/s", "higher", .goal = 0.01 };
@@ -158,7 +162,8 @@ void bench_draw_textured(void)
 
 	must("timestamps",
 	     tessera_bo_new_for(bench.dev, TESSERA_USAGE_STAGING, 4096, NULL, &times));
-	draw_seconds(target, texture, vertices, times); /* places and warms both */
+	/* places all objects and warms the caches */
+	draw_seconds(target, texture, vertices, times);
 	for (int i = 0; i < bench.runs; i++) {
 		double reference = ask_memcpy(texels * 4);
 		double seconds = draw_seconds(target, texture, vertices, times);

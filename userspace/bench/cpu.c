@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the CPU gets of memory through a mapping, and what it costs to get there. Against the
- * same in memory that has nothing to do with a GPU, in the same guest.
+ * Bandwidth of CPU accesses through a mapping, and the cost of getting access.
+ * The reference is the same access to memory without a GPU in the same guest.
  */
 #include "bench.h"
 
@@ -16,9 +16,9 @@
 #define PAGE 4096
 #define CALLS 20000
 
-/* ---- sequential access -------------------------------------------------------------------- */
+/* ---- sequential access --------------------------------------------------- */
 
-/* Other bytes each time. */
+/* Each call writes another value. */
 static double write_rate(void *memory, uint64_t bytes)
 {
 	static uint8_t value;
@@ -36,7 +36,7 @@ static double read_rate(const void *memory, uint64_t bytes)
 
 	for (uint64_t i = 0; i < bytes / 8; i++)
 		sum += words[i];
-	/* The sum is wanted, as far as the compiler can see. */
+	/* Keep the compiler from removing the sum. */
 	__asm__ volatile("" : : "r"(sum));
 	return (double)bytes / (now() - start);
 }
@@ -52,7 +52,7 @@ static void *plain_memory(uint64_t bytes)
 	return memory;
 }
 
-/* An object that lies in a memory segment, touched by the GPU. */
+/* An object that the GPU has touched, so that it is in a memory segment. */
 static struct tessera_bo *resident_bo(const char *segments, uint64_t bytes, void **map)
 {
 	const struct tessera_rect one = { 0, 0, 1, 1 };
@@ -92,7 +92,7 @@ void bench_cpu_bar(void)
 	access_rows("vram", seg->size / 2 < BYTES ? seg->size / 2 : BYTES, &write_row, &read_row);
 }
 
-/* The object takes the whole aperture, if that is as large as it is by default. */
+/* With the default size the object fills the whole host aperture. */
 void bench_cpu_aperture(void)
 {
 	struct row write_row = { "cpu_aperture_write", "B/s", "higher", .goal = 0.95 };
@@ -104,7 +104,7 @@ void bench_cpu_aperture(void)
 			    &write_row, &read_row);
 }
 
-/* ---- through a swizzling range ------------------------------------------------------------------ */
+/* ---- through a swizzling range ------------------------------------------- */
 
 static struct tessera_bo *swizzled_bo(uint32_t pitch, uint32_t rows)
 {
@@ -131,7 +131,7 @@ static void touch_with_gpu(struct tessera_bo *bo)
 	run_cb("resident");
 }
 
-/* Pages are mapped by a round before the one that counts. */
+/* The first round maps the pages and is not counted. */
 static double second_read_rate(const void *map, uint64_t bytes)
 {
 	read_rate(map, bytes);
@@ -144,7 +144,10 @@ static double second_write_rate(void *map, uint64_t bytes)
 	return write_rate(map, bytes);
 }
 
-/* Through a range, one picture behind the job of the one before; then the same of the evicted object, which is plain memory. */
+/*
+ * Access a swizzled picture through a range, right after a job has written it.
+ * Then access the evicted object, which is plain memory, as the reference.
+ */
 void bench_cpu_swizzle_range(void)
 {
 	struct row write_row = { "cpu_swizzle_range_write", "B/s", "higher", .goal = 0.25 };
@@ -181,7 +184,7 @@ void bench_cpu_swizzle_range(void)
 	tessera_bo_del(bo);
 }
 
-/* ---- first touch ------------------------------------------------------------------------------ */
+/* ---- first touch --------------------------------------------------------- */
 
 static double touch_rate(volatile uint8_t *memory, uint64_t bytes)
 {
@@ -209,7 +212,7 @@ static double touch_shmem(void)
 	return rate;
 }
 
-/* New objects and new files: pages are found and zeroed in both. */
+/* New objects and new files: in both cases pages are allocated and cleared. */
 void bench_fault_rate(void)
 {
 	struct row row = { "fault_rate", "B/s", "higher", .goal = 0.5 };
@@ -228,7 +231,7 @@ void bench_fault_rate(void)
 	print_row(&row);
 }
 
-/* ---- Lock and Unlock ------------------------------------------------------------------------------ */
+/* ---- LOCK and UNLOCK ----------------------------------------------------- */
 
 static double lock_pairs(struct tessera_bo *bo)
 {
@@ -244,7 +247,7 @@ static double lock_pairs(struct tessera_bo *bo)
 	return CALLS / (now() - start);
 }
 
-/* Two ioctls that the core answers without the driver. */
+/* Two ioctls that the DRM core answers without the driver. */
 static double empty_pairs(void)
 {
 	struct drm_get_cap cap = { .capability = DRM_CAP_PRIME };

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a destroy costs that does not wait (DESTROY-3), beside how much is queued. The device is slow
- * (x-render-delay-us), so what is queued stays so.
+ * Cost of a destroy that does not wait, with a short and with a long queue
+ * (DESTROY-3). The device is slow (x-render-delay-us), so the queue does not
+ * drain.
  */
 #include "bench.h"
 
 #include <stdlib.h>
 
-#define QUEUED 7000 /* more than one client may have would wait */
-/* Turn and turn about, so that both see the same machine. */
+#define QUEUED 7000 /* below the limit at which a client waits */
+/* The two queues take turns, so that both see the same machine. */
 #define TURNS 33
 #define OBJECTS 128
 
 struct queue {
 	struct bench own;
 	struct tessera_bo *bos[TURNS][OBJECTS];
-	double seconds[TURNS]; /* for an object */
+	double seconds[TURNS]; /* per object */
 };
 
 static void queue_open(struct queue *queue, int jobs)
@@ -39,7 +40,7 @@ static void queue_destroy(struct queue *queue, int turn)
 	queue->seconds[turn] = (now() - start) / OBJECTS;
 }
 
-/* Drops what has not begun. Returns the median. */
+/* Closing the file drops jobs that have not begun. Returns the median. */
 static double queue_close(struct queue *queue)
 {
 	bench = queue->own;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The display against those of other virtual devices in the same guest: each sample is taken of
- * every screen in turn, and the best of the others is the reference. The ioctls any DRM driver
- * has are the whole of it; nothing here knows Tessera's.
+ * The display, compared with those of other virtual devices in the same guest.
+ * Each sample measures all screens alternately. The best of the others is the
+ * reference. The bench uses only generic DRM ioctls.
  */
 #include "bench.h"
 
@@ -21,8 +21,8 @@
 #define WIDTH 1024
 #define HEIGHT 768
 /*
- * Seconds that one screen is measured at a time, and how often in a sample: what disturbs the machine for longer
- * disturbs all alike.
+ * Seconds of one measurement of a screen, and number of measurements per
+ * sample. With short slices a longer disturbance affects all screens alike.
  */
 #define SLICE 0.02
 #define TURNS 20
@@ -37,7 +37,7 @@ struct frame {
 struct screen {
 	char driver[32];
 	int fd;
-	uint32_t crtc, connector, flags; /* of a flip */
+	uint32_t crtc, connector, flags; /* flags of a page flip */
 	struct drm_mode_modeinfo mode;
 	struct frame frames[2];
 	uint32_t shown, updates;
@@ -95,7 +95,10 @@ static void frame_add_fb(const struct screen *screen, struct frame *frame)
 	frame->fb = cmd.fb_id;
 }
 
-/* The first connected output with a mode of the size; false: there is none. */
+/*
+ * Find the first connected output with a mode of the size. Returns false if
+ * there is none.
+ */
 static bool find_output(struct screen *screen)
 {
 	uint32_t crtcs[8], connectors[8];
@@ -111,7 +114,7 @@ static bool find_output(struct screen *screen)
 	for (uint32_t i = 0; i < res.count_connectors && i < 8; i++) {
 		struct drm_mode_get_connector get = { .connector_id = connectors[i] };
 
-		/* Without room for modes it is probed. */
+		/* A request without space for modes probes the connector. */
 		if (call(screen->fd, DRM_IOCTL_MODE_GETCONNECTOR, &get) || get.connection != 1)
 			continue;
 		get = (struct drm_mode_get_connector){ .connector_id = connectors[i],
@@ -144,7 +147,10 @@ static void show(struct screen *screen)
 	}
 	set.fb_id = screen->frames[0].fb;
 	must("set a mode", call(screen->fd, DRM_IOCTL_MODE_SETCRTC, &set));
-	/* Who has no such flips has no vertical blank, either, and waits for none. */
+	/*
+	 * A driver without async flips has no vertical blank to wait for,
+	 * either.
+	 */
 	screen->flags = DRM_MODE_PAGE_FLIP_EVENT;
 	if (!call(screen->fd, DRM_IOCTL_GET_CAP, &async) && async.value)
 		screen->flags |= DRM_MODE_PAGE_FLIP_ASYNC;
@@ -168,7 +174,7 @@ static bool open_screen(struct screen *screen, int card)
 	return false;
 }
 
-/* All screens of the guest, once. */
+/* Open all screens of the guest, once. */
 static void open_screens(void)
 {
 	if (num_screens)
@@ -184,7 +190,7 @@ static void open_screens(void)
 		die("the display has no output of this size", -ENODEV);
 }
 
-/* Returns how long it took, and counts what it did. */
+/* Returns the elapsed seconds and adds the number of operations to @done. */
 static double take_turn(struct screen *screen, int (*once)(struct screen *screen), uint64_t *done)
 {
 	double begin = now();
@@ -195,8 +201,8 @@ static double take_turn(struct screen *screen, int (*once)(struct screen *screen
 }
 
 /*
- * A row of what `once` does in so many units, a second: ours, and the best of the others. Who
- * cannot do it is left out.
+ * Measure operations per second, times @units, of Tessera and of the best other
+ * screen. Screens that do not support the operation are left out.
  */
 static void compare(struct row *row, int (*once)(struct screen *screen), double units)
 {
@@ -288,7 +294,7 @@ static int update(struct screen *screen, uint32_t width, uint32_t height)
 	for (uint32_t y = 0; y < height; y++)
 		memset(frame->map + (size_t)y * frame->pitch, screen->updates, width * 4);
 	ret = call(screen->fd, DRM_IOCTL_MODE_DIRTYFB, &cmd);
-	/* A screen that shows what is written need not be told. */
+	/* Drivers that show writes directly do not implement DIRTYFB. */
 	return ret == -ENOSYS ? 0 : ret;
 }
 
@@ -313,7 +319,10 @@ void bench_screen_update(void)
 	compare(&damaged, update_damaged, 1);
 }
 
-/* The largest deviation of a vertical blank's time from the mode's rate, of a second of them. */
+/*
+ * Largest deviation of a vertical blank's time from the mode's period, within
+ * one second.
+ */
 void bench_vblank_jitter(void)
 {
 	struct row row = { .name = "vblank_jitter", .unit = "s", .better = "lower", .goal = NAN };
@@ -336,7 +345,9 @@ void bench_vblank_jitter(void)
 			must("wait for a vertical blank",
 			     call(screen->fd, DRM_IOCTL_WAIT_VBLANK, &wait));
 			time = wait.reply.tval_sec + wait.reply.tval_usec / 1e6;
-			/* Some may have passed before this one was asked for. */
+			/*
+			 * Vertical blanks may have passed between two requests.
+			 */
 			if (n) {
 				double off = fabs(remainder(time - last, period));
 

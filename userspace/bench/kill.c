@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * How soon a SIGKILL ends SUBMIT, wherever in it the process is: looking through long lists,
- * bringing in many objects, in the middle of parts. The process shares the file with this one, so that
- * nothing is closed with it, which would take time, too.
+ * Time from SIGKILL to the end of a process inside SUBMIT, at different points:
+ * while the ioctl checks long lists, brings in many objects, or makes parts.
+ * The process shares the file with its parent, so that the kill does not also
+ * close the file, which would take time, too.
  */
 #include "bench.h"
 
@@ -14,10 +15,10 @@
 #include <unistd.h>
 
 #define SLOT 0
-#define SOON 0.1 /* what a kill may take, seconds */
+#define SOON 0.1 /* seconds that a kill may take */
 #define OBJECTS 16384
 #define PARTS 16000
-#define LONG 1.0 /* of what has no end, killed within so many seconds */
+#define LONG 1.0 /* limit of the time in which a kill is placed */
 
 static struct drm_tessera_submit submit;
 
@@ -34,7 +35,7 @@ static void from_stream(const struct tessera_stream *stream)
 	submit.patches = array_of(sizeof(*stream->patches), stream->num_patches, stream->patches);
 }
 
-/* Elements that unbind what is not bound, as many as there may be. */
+/* As many patch elements as allowed. Each unbinds an unbound slot. */
 static void prepare_entries(struct tessera_cmdbuf *cb)
 {
 	static const struct drm_tessera_submit_alloc null;
@@ -101,18 +102,18 @@ static void submit_once(struct client_state *state)
 	state->ready = true;
 	if (ioctl(tessera_device_fd(bench.dev), DRM_IOCTL_TESSERA_SUBMIT, &submit))
 		die("submit", -errno);
-	state->go = true; /* too late */
+	state->go = true; /* the kill came too late */
 	pause();
 }
 
-/* Every object is away again, and has to be brought in. */
+/* Evict all objects, so that the submission has to bring them in. */
 static void evict_all(void)
 {
 	if (!set_knob("evict_all", "0xffffffff"))
 		die("evict_all", -ENOENT);
 }
 
-/* What it takes if it is let, up to a limit. */
+/* Seconds of the complete submission, at most LONG. */
 static double whole_time(void)
 {
 	struct client client;
@@ -129,7 +130,10 @@ static double whole_time(void)
 	return start;
 }
 
-/* Seconds from the signal until it is gone; negative if it was through by then. */
+/*
+ * Seconds from the signal to the end of the process. Negative if the submission
+ * was complete before the signal.
+ */
 static double kill_after(double seconds)
 {
 	struct client client;

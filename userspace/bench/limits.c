@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * How much of the kernel's memory one client can have for work that is not finished.
+ * Kernel memory that one client can use for unfinished work.
  *
- * The device is slow (x-render-delay-us), so that work piles up as far as it may. Clients of
- * several kinds, each with another way to bring much with little.
+ * The device is slow (x-render-delay-us), so that work accumulates up to the
+ * limit. There are several kinds of clients. Each uses another cheap way to
+ * make the kernel allocate much memory.
  */
 #include "bench.h"
 
@@ -18,14 +19,18 @@
 #define THREADS 8
 #define LISTED 512
 #define PAGE_BYTES 4096
-/* Until it takes no more for so many looks, or altogether. Looks, as the whole guest may stand still. */
+/*
+ * Stop after this many looks without growth, or after this many seconds. The
+ * criterion is a number of looks, because the whole guest may stand still for a
+ * while.
+ */
 #define QUIET_LOOKS 150
 #define MOST_SECONDS 40
 
 struct hammer {
 	struct tessera_context *ctx;
 	struct tessera_cmdbuf *cb;
-	struct drm_tessera_submit_alloc *allocs; /* beside those of @cb */
+	struct drm_tessera_submit_alloc *allocs; /* if set, used instead of the list of @cb */
 	uint32_t num_allocs;
 	struct drm_tessera_sync *syncs;
 	uint32_t num_syncs;
@@ -54,14 +59,14 @@ static void hammer_submit(const struct hammer *hammer)
 		die("submit", -errno);
 }
 
-/* ---- what each kind submits, again and again ---------------------------------------------- */
+/* ---- Submissions of each kind of client ---------------------------------- */
 
 static void record_tiny(struct hammer *hammer)
 {
 	must("nop", tessera_cmdbuf_nop(hammer->cb, 2));
 }
 
-/* A page of commands; each bind begins a part. */
+/* A page of commands. Each bind begins a part. */
 static void record_parts(struct hammer *hammer)
 {
 	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, "vram");
@@ -69,7 +74,10 @@ static void record_parts(struct hammer *hammer)
 	struct tessera_view view = buffer_view();
 	struct tessera_bo *bos[2];
 
-	/* What the objects themselves take is no work: each has its pages before. */
+	/*
+	 * The memory of the objects is not work, so allocate their pages
+	 * before.
+	 */
 	for (int i = 0; i < 2; i++) {
 		bos[i] = bo_in("vram", seg->size / 8 * 5, 0);
 		(void)tessera_cmdbuf_bind(hammer->cb, SLOT, bos[i], &view);
@@ -84,7 +92,10 @@ static void record_parts(struct hammer *hammer)
 	must("parts", tessera_cmdbuf_finish(hammer->cb));
 }
 
-/* Objects that are only listed, and only read, so that jobs need not wait for each other. */
+/*
+ * Objects that are only listed, and only read, so that jobs do not wait for
+ * each other.
+ */
 static void record_list(struct hammer *hammer)
 {
 	must("nop", tessera_cmdbuf_nop(hammer->cb, 2));
@@ -99,7 +110,10 @@ static void record_list(struct hammer *hammer)
 
 #define WAITS 1024
 
-/* Each waits for the one before, as often as a submission can. */
+/*
+ * Each submission waits for the previous one, as many times as its sync list
+ * allows.
+ */
 static void record_waits(struct hammer *hammer)
 {
 	struct drm_syncobj_create last = { .flags = DRM_SYNCOBJ_CREATE_SIGNALED };
@@ -127,7 +141,7 @@ static const struct kind {
 	{ "jobs that wait for sync objects", record_waits },
 };
 
-/* ---- the client --------------------------------------------------------------------------- */
+/* ---- The client ---------------------------------------------------------- */
 
 static const struct kind *kind;
 static struct client_state *state;
@@ -160,7 +174,7 @@ static void hammer_all(struct client_state *shared)
 		pause();
 }
 
-/* ---- and what that costs ---------------------------------------------------------------------- */
+/* ---- Memory use ---------------------------------------------------------- */
 
 static double file_value(const char *path, const char *format, double unit)
 {
@@ -178,14 +192,14 @@ static double file_value(const char *path, const char *format, double unit)
 	return sum;
 }
 
-/* Pages that each CPU keeps for itself are free, too: tens of MiB come and go there. */
+/* Include the free pages in per-CPU lists, which vary by tens of MiB. */
 static double available_bytes(void)
 {
 	return file_value("/proc/meminfo", "MemAvailable: %llu", 1024) +
 	       file_value("/proc/zoneinfo", " count: %llu", PAGE_BYTES);
 }
 
-/* The pages that TTM keeps for the next object, too. */
+/* This also frees the pages that TTM keeps for new objects. */
 static void drop_caches(void)
 {
 	FILE *f = fopen("/proc/sys/vm/drop_caches", "we");
@@ -194,7 +208,10 @@ static void drop_caches(void)
 		die("drop_caches", -errno);
 }
 
-/* Until no more comes back: what does so later would hide what the next kind takes. */
+/*
+ * Wait until memory stops being freed. Memory freed later would hide what the
+ * next kind uses.
+ */
 static void settle(void)
 {
 	double most = 0;
@@ -212,7 +229,7 @@ static void settle(void)
 	}
 }
 
-/* Most that is missing while the client is at it. */
+/* Maximum decrease of available memory while the client submits. */
 static double most_bytes(void)
 {
 	double before, least, noted, end;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * tessera-bench: rows of the benchmark that need the device. Run by
- * scripts/bench.sh, which answers its questions on standard input:
+ * tessera-bench: the rows of the benchmark that need the device. It is run by
+ * scripts/bench.sh, which answers requests through standard input:
  *
  *   REF memcpy BYTES     -> bytes per second of one copy on the host, right now
  *   ROW {json}           a finished row: all samples and their references
  *
- * Value and reference are taken in turn, so that a machine that gets slower slows both.
- * Arguments are names of benches. Which device each wants, scripts/bench.sh knows.
+ * Values and references are measured alternately, so that a machine that becomes
+ * slower affects both. Arguments are names of benches. scripts/bench.sh knows
+ * which device each bench needs.
  */
 #include "bench.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * memcpy-ref BYTES: how fast this machine copies BYTES at once, in bytes per
- * second: the median of nine copies between buffers larger than the caches keep.
+ * memcpy-ref BYTES: speed of memcpy() of BYTES on this machine, in bytes per
+ * second: the median of nine copies between the same two buffers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 		double start = now();
 
 		memcpy(to, from, size);
-		/* The compiler must not leave a copy out. */
+		/* Keep the compiler from removing the copy. */
 		__asm__ volatile("" : : "r"(to), "r"(from) : "memory");
 		seconds[i] = now() - start;
 	}

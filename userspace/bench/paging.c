@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * What moves between video memory and the system's.
- */
+/* Moves between video memory and system memory. */
 #include "bench.h"
 
 #include <errno.h>
@@ -14,12 +12,13 @@
 
 #define SLOT 0
 
-/* ---- evict, page_in: what a program waits ------------------------------------------ */
+/* ---- evict, page_in: time that a program waits --------------------------- */
 
 #define MOVE_BYTES (128 * MIB)
 /*
- * A sample is the median of as many rounds in a row as the host's memcpy makes for its answer:
- * its copies leave nothing of ours in the processor's caches, neither data nor translated code.
+ * A sample is the median of this many consecutive rounds. The host's memcpy
+ * reference also takes this many. Its copies evict all data and translated code
+ * of the bench from the CPU caches, so a single round would be slow.
  */
 #define ROUNDS 9
 
@@ -33,7 +32,10 @@ void touch_by_gpu(struct tessera_bo *bo, uint32_t value)
 	run_cb("touch");
 }
 
-/* @back: seconds until a job has the object in video memory; @away: until the CPU reads it */
+/*
+ * @back: seconds until a job has the object in video memory. @away: seconds
+ * until the CPU reads it in system memory.
+ */
 static void move_round(struct tessera_bo *bo, const volatile uint32_t *map, uint32_t value,
 		       double *away, double *back)
 {
@@ -50,9 +52,9 @@ static void move_round(struct tessera_bo *bo, const volatile uint32_t *map, uint
 }
 
 /*
- * The object lives in memory that the CPU does not see; the device has no host aperture, which would show
- * it there. A job that writes one word has to page it in; a CPU read of one word has to evict it. Both move
- * all of it, since it was written.
+ * The object is in memory that the CPU cannot see, on a device without host
+ * aperture. A job that writes one word pages it in. A CPU read of one word
+ * evicts it. Each time the whole object moves, because it was written.
  */
 static void bench_moves_as(struct row *out, struct row *in)
 {
@@ -63,7 +65,7 @@ static void bench_moves_as(struct row *out, struct row *in)
 	bo = bo_in("vram-hidden-from-cpu,gart", MOVE_BYTES,
 		   DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
 	must("map", tessera_bo_map(bo, (void **)&map));
-	/* The first round is not counted: it allocates and clears. */
+	/* The first round allocates and clears memory and is not counted. */
 	move_round(bo, map, 999, &away, &back);
 	for (int i = 0; i < bench.runs; i++) {
 		double reference = ask_memcpy(MOVE_BYTES), aways[ROUNDS], backs[ROUNDS];
@@ -87,7 +89,10 @@ void bench_moves(void)
 	struct row out = { "evict", "B/s", "higher", .goal = 0.85 };
 	struct row kept = { "evict_copy_kept", "B/s", "higher", .goal = 0.7 };
 
-	/* The pages stay allocated while the object is in video memory, either way. */
+	/*
+	 * keep_system_copy decides whether the system pages stay allocated
+	 * while the object is in video memory. Without the knob they always do.
+	 */
 	if (!set_knob("keep_system_copy", "0")) {
 		bench_moves_as(&kept, &in);
 		return;
@@ -97,7 +102,7 @@ void bench_moves(void)
 	bench_moves_as(&kept, NULL);
 }
 
-/* ---- oversubscribed_10x ----------------------------------------------------------------- */
+/* ---- oversubscribed_10x -------------------------------------------------- */
 
 #define OVER_OBJECTS 80
 
@@ -161,8 +166,9 @@ static void record_round(struct tessera_bo **bos, uint32_t value)
 }
 
 /*
- * One submission whose objects are ten times the segment, every one written. The reference is the paging
- * engine's bandwidth on large single moves, both ways, measured in turn.
+ * One submission with objects of ten times the segment's size, each of them
+ * written. The reference is the bandwidth of the paging engine for large single
+ * moves in both directions, measured alternately.
  */
 void bench_oversubscribed(void)
 {
@@ -207,14 +213,14 @@ void bench_oversubscribed(void)
 		tessera_bo_del(bos[i]);
 }
 
-/* ---- many_objects ------------------------------------------------------------------------- */
+/* ---- many_objects -------------------------------------------------------- */
 
 #define PAGE 4096
 #define FEW_OBJECTS 1024
 #define MANY_OBJECTS 65536
-#define BATCH 512 /* objects of one submission */
+#define BATCH 512 /* objects per submission */
 
-/* Fills a segment with objects of a page each, all written. */
+/* Fill a segment with objects of one page each, all written. */
 static struct tessera_bo **fill_segment(const char *name, uint32_t count)
 {
 	const struct tessera_rect one = { 0, 0, 1, 1 };
@@ -234,8 +240,7 @@ static struct tessera_bo **fill_segment(const char *name, uint32_t count)
 }
 
 /*
- * Seconds for each of the objects that leave, because half of their segment is wanted for
- * one large object.
+ * Seconds per evicted object, when one large object needs half of the segment.
  */
 static double make_room_seconds(const char *name, uint32_t count)
 {
@@ -257,7 +262,7 @@ static double make_room_seconds(const char *name, uint32_t count)
 	return start / (count / 2);
 }
 
-/* The device has a segment of each size. */
+/* The device has one segment of each size. */
 void bench_many_objects(void)
 {
 	struct row row = { "many_objects", "s", "lower", .goal = 2 };
@@ -272,7 +277,7 @@ void bench_many_objects(void)
 	print_row(&row);
 }
 
-/* ---- evict_many_blocks -------------------------------------------------------------------- */
+/* ---- evict_many_blocks --------------------------------------------------- */
 
 #define FEW_BLOCKS 64
 #define EVICTIONS 48
@@ -280,7 +285,10 @@ void bench_many_objects(void)
 static const char *const held_name = "vram-hidden-from-cpu";
 static uint32_t held_count;
 
-/* Fills the segment: small objects, used first, and one that takes the rest. */
+/*
+ * Fill the segment with small objects, used first, and one object of the
+ * remaining size.
+ */
 static void hold_segment(struct client_state *state)
 {
 	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, held_name);
@@ -299,7 +307,10 @@ static void hold_segment(struct client_state *state)
 		pause();
 }
 
-/* Seconds for a job whose object takes the place of a small one of another process. */
+/*
+ * Seconds for a job with an object that replaces a small one of another
+ * process.
+ */
 static double eviction_seconds(uint32_t count)
 {
 	double seconds[EVICTIONS];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What others' work costs a submission: many contexts with fences at its objects, a long queue of
- * another client in front of it, a client whose thread hardly runs.
+ * Cost of the work of other clients for a submission: many contexts with fences
+ * on its objects, a long queue of another client, and a client with a thread
+ * that hardly runs.
  */
 #include "bench.h"
 
@@ -14,14 +15,14 @@
 
 #define SLOT 0
 
-/* ---- submit_many_fences ----------------------------------------------------------------------- */
+/* ---- submit_many_fences -------------------------------------------------- */
 
 #define OBJECTS 1000
-#define LISTS 15 /* submissions that list all of them */
+#define LISTS 15 /* submissions that list all objects */
 
 static struct tessera_bo *bos[OBJECTS];
 static uint32_t handles[OBJECTS];
-static bool many; /* a context for each object and process, else one for each process */
+static bool many; /* one context per object and process; else one per process */
 
 static uint32_t raw_context(void)
 {
@@ -32,7 +33,10 @@ static uint32_t raw_context(void)
 	return args.id;
 }
 
-/* A job that does nothing and lists objects; seconds in the call. */
+/*
+ * Submit a job that lists objects and does nothing. Returns the seconds in the
+ * ioctl.
+ */
 static double submit_list(uint32_t ctx, const struct drm_tessera_submit_alloc *allocs, uint32_t num)
 {
 	struct drm_tessera_submit submit = { .context = ctx };
@@ -64,7 +68,7 @@ static void write_all(void)
 	}
 }
 
-/* Another process with the same objects. */
+/* A second process that writes the same objects. */
 static void second_writer(struct client_state *state)
 {
 	int theirs = tessera_device_fd(bench.dev);
@@ -85,7 +89,10 @@ static void second_writer(struct client_state *state)
 		pause();
 }
 
-/* Two unfinished writes at each object; what a submission takes that reads them all. */
+/*
+ * Time of a submission that reads all objects, while each object has two
+ * unfinished writes.
+ */
 static double beside_writers(bool contexts)
 {
 	struct drm_tessera_submit_alloc allocs[OBJECTS] = { 0 };
@@ -107,7 +114,7 @@ static double beside_writers(bool contexts)
 	for (int i = 0; i < LISTS; i++)
 		seconds[i] = submit_list(tessera_context_id(bench.ctx), allocs, OBJECTS);
 	client_kill(&second);
-	/* Each holds the device open, and so all contexts. */
+	/* Each object holds the device open, and with it all contexts. */
 	for (int i = 0; i < OBJECTS; i++)
 		tessera_bo_del(bos[i]);
 	bench_close();
@@ -127,7 +134,7 @@ void bench_submit_many_fences(void)
 	print_row(&row);
 }
 
-/* ---- long_queue ------------------------------------------------------------------------------- */
+/* ---- long_queue ---------------------------------------------------------- */
 
 #define SHORT_QUEUE 10
 #define LONG_QUEUE 10000
@@ -138,7 +145,7 @@ static void queue_up(struct client_state *state)
 {
 	must("nop", tessera_cmdbuf_nop(bench.cb, 2));
 	for (int i = 0; i < queue_jobs; i++) {
-		/* It may not return before there is room for it. */
+		/* A later submission may wait for space in the queue. */
 		state->ready = i + 1 >= SHORT_QUEUE;
 		must("queue", tessera_context_submit(bench.ctx, bench.cb, NULL));
 	}
@@ -146,7 +153,7 @@ static void queue_up(struct client_state *state)
 		pause();
 }
 
-/* Two parts: two objects of which one fits. */
+/* Record two parts: two objects, only one of which fits. */
 static void two_parts_record(struct tessera_bo **bos)
 {
 	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, "vram");
@@ -181,7 +188,10 @@ static double behind_queue(int jobs)
 	return start;
 }
 
-/* The jobs take as long as the device says (x-render-delay-us), and so do the two parts. */
+/*
+ * The queued jobs and the two parts take as long as the device's
+ * x-render-delay-us.
+ */
 void bench_long_queue(void)
 {
 	struct row row = { "long_queue", "s", "lower", .goal = 1.5 };
@@ -202,7 +212,7 @@ void bench_long_queue(void)
 		tessera_bo_del(bos[i]);
 }
 
-/* ---- stalled_owner ---------------------------------------------------------------------------- */
+/* ---- stalled_owner ------------------------------------------------------- */
 
 #define BURNERS 4
 #define PARTS 1000
@@ -216,7 +226,10 @@ static void burn(struct client_state *state)
 		;
 }
 
-/* Submissions of many parts by a thread that gets what processor time others leave. */
+/*
+ * Submissions of many parts by a SCHED_IDLE thread, which gets only the CPU
+ * time that others leave.
+ */
 static void split_idly(struct client_state *state)
 {
 	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, "vram");
@@ -243,7 +256,10 @@ static void split_idly(struct client_state *state)
 
 		must("parts", tessera_context_submit(bench.ctx, bench.cb, &args));
 		must("parts", tessera_fence_wait(fence, TESSERA_FOREVER, &error));
-		/* It has kept others waiting for nothing. */
+		/*
+		 * The driver ended it, because it kept the engine idle while
+		 * others waited.
+		 */
 		if (error != -ETIME)
 			must("parts", error);
 		tessera_fence_del(fence);
@@ -251,7 +267,9 @@ static void split_idly(struct client_state *state)
 	}
 }
 
-/* The longest wait of a client beside, against the time one job may take. */
+/*
+ * Longest wait of another client's job, compared with the timeout of one job.
+ */
 void bench_stalled_owner(void)
 {
 	struct row row = { "stalled_owner", "s", "lower", .goal = 1 };

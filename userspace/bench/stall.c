@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a client waits for its small job while another keeps the engine busy.
+ * Time that a client waits for its small job while another client keeps the
+ * engine busy.
  *
- * B, who waits, is this process. A is another, with long submissions that take turns: in parts,
- * as their objects do not fit, or whole ones from many contexts.
+ * B, the waiting client, is this process. A is another process with long
+ * submissions in turn: submissions in parts, because their objects do not fit,
+ * or complete ones from many contexts.
  */
 #include "bench.h"
 
@@ -21,9 +23,9 @@
 #define QUEUES 4 /* submissions in flight */
 #define MAX_JOBS 200
 
-/* ---- B ----------------------------------------------------------------------------------- */
+/* ---- B ------------------------------------------------------------------- */
 
-/* What B's jobs took, one after the other, and when they were over. */
+/* Durations and end times of B's jobs, which run one after the other. */
 struct waits {
 	double seconds[MAX_JOBS];
 	double end[MAX_JOBS];
@@ -48,7 +50,7 @@ static void small_forget(struct tessera_bo *bo)
 	tessera_bo_del(bo);
 }
 
-/* Jobs, until there are enough, or time is up. */
+/* Run @jobs jobs, or fewer if @seconds are over. */
 static void small_run(struct waits *waits, int jobs, double seconds)
 {
 	double end = now() + seconds;
@@ -69,7 +71,7 @@ static int rank_99(int count)
 	return (99 * count + 99) / 100 - 1;
 }
 
-/* Sorts them; nearest rank. */
+/* Nearest rank. Sorts the durations. */
 static double percentile_99(struct waits *waits)
 {
 	sort(waits->seconds, waits->count);
@@ -83,11 +85,11 @@ static void tell(const char *beside, const struct waits *waits)
 		waits->seconds[waits->count * 9 / 10], waits->seconds[waits->count - 1]);
 }
 
-/* ---- A: submissions in parts ----------------------------------------------------------------- */
+/* ---- A: submissions in parts --------------------------------------------- */
 
 static struct client_state *a_state;
 
-/* Two objects of which one fits are bound in turn: PARTS parts. */
+/* Bind two objects alternately, only one of which fits: PARTS parts. */
 static struct tessera_cmdbuf *rotation_record(void)
 {
 	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, "vram");
@@ -107,7 +109,10 @@ static struct tessera_cmdbuf *rotation_record(void)
 	return cb;
 }
 
-/* When it was over, by the kernel's clock: a thread of A may be late to hear of it. */
+/*
+ * Time at which the kernel signalled the fence. The thread of A may learn of it
+ * later.
+ */
 static double fence_end(struct tessera_fence *fence)
 {
 	struct sync_fence_info one;
@@ -166,7 +171,10 @@ static void submissions_in_parts(struct client_state *state)
 		pause();
 }
 
-/* When A's submissions were over, in order: all that were before now. */
+/*
+ * Wait for a few more submissions, and collect the end times of A's
+ * submissions, sorted.
+ */
 static int ends_collect(const struct client *a, double *ends)
 {
 	uint32_t count, want = a->state->rounds + 2 * QUEUES;
@@ -179,7 +187,10 @@ static int ends_collect(const struct client *a, double *ends)
 	return (int)count;
 }
 
-/* They run one after the other: what the last one took that was over by then. */
+/*
+ * Submissions run one after the other. Returns the duration of the last one
+ * that ended at or before @by.
+ */
 static double last_took(const double *ends, int count, double by)
 {
 	int i = 1;
@@ -202,8 +213,9 @@ static int by_ratio(const void *a, const void *b)
 }
 
 /*
- * Without preemption parts of a submission stay together: B waits for one of them. How long that one
- * takes is the machine's affair, so each wait is compared with the very submission it was for.
+ * Without preemption the parts of a submission stay together, so B waits for
+ * one whole submission. The duration of a submission depends on the machine.
+ * Therefore each wait is compared with the submission that it waited for.
  */
 void bench_stall_split(void)
 {
@@ -237,11 +249,11 @@ void bench_stall_split(void)
 	small_forget(bo);
 }
 
-/* ---- the same with preemption: beside who only uses the CPU ------------------------------------- */
+/* ---- The same with preemption, compared with processes that only use the CPU  */
 
 #define BURN_PERIOD 0.010
 
-static double burn_share; /* of a CPU, for each of QUEUES processes */
+static double burn_share; /* fraction of a CPU, for each of QUEUES processes */
 
 static void burn(struct client_state *state)
 {
@@ -255,7 +267,7 @@ static void burn(struct client_state *state)
 	}
 }
 
-/* Seconds that the CPUs were busy since boot. */
+/* Total busy time of the CPUs since boot, in seconds. */
 static double busy_seconds(void)
 {
 	unsigned long long user, nice, system, idle, wait, irq, softirq;
@@ -277,7 +289,10 @@ static double own_seconds(void)
 	       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
-/* Jobs beside A; what A and the kernel on its behalf have used of each CPU. */
+/*
+ * Run jobs beside A. Returns the fraction of a CPU that A and the kernel on its
+ * behalf have used, divided by QUEUES.
+ */
 static double beside_parts(struct waits *waits)
 {
 	double start, busy, share;
@@ -323,7 +338,7 @@ void bench_stall_split_preempt(void)
 	small_forget(bo);
 }
 
-/* ---- A: long jobs from many contexts ---------------------------------------------------------------- */
+/* ---- A: long jobs from many contexts ------------------------------------- */
 
 #define CONTEXTS 256
 #define LONG_BYTES 65536
@@ -333,7 +348,7 @@ struct queue {
 	struct tessera_context *ctx;
 	struct tessera_cmdbuf *cb;
 	uint32_t bytes; /* of its object */
-	struct tessera_fence *fences[2]; /* of the jobs in flight */
+	struct tessera_fence *fences[2]; /* fences of the jobs in flight */
 };
 
 static int context_of(uint32_t priority, struct tessera_context **ctx)
@@ -393,7 +408,9 @@ static void long_jobs(struct client_state *state)
 	}
 }
 
-/* Reported: how many of A's jobs B's waits for, in units of what one of those takes. */
+/*
+ * Reported only: the wait of B's job, in units of the time of one of A's jobs.
+ */
 void bench_stall_queue(void)
 {
 	struct row row = { "stall_queue", "s", "lower", .goal = NAN };
@@ -418,10 +435,10 @@ void bench_stall_queue(void)
 	small_forget(bo);
 }
 
-/* ---- A: one job of seconds, of low priority ------------------------------------------------------ */
+/* ---- A: one low-priority job of several seconds -------------------------- */
 
 #define LONG_SECONDS 5.0
-#define LARGE_BYTES (4u << 20) /* so that a command buffer can be that long */
+#define LARGE_BYTES (4u << 20) /* large, so that one command buffer lasts long enough */
 
 static void one_long_job(struct client_state *state)
 {
@@ -444,7 +461,7 @@ static void one_long_job(struct client_state *state)
 	tessera_fence_del(fence);
 }
 
-/* The reference: what the job takes without the long one, and 20 ms. */
+/* The reference is the time of the job without the long one, plus 20 ms. */
 void bench_preempt_latency(void)
 {
 	struct row row = { "preempt_latency", "s", "lower", .goal = 1 };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * What a submission costs that moves nothing.
- */
+/* Cost of a submission that moves nothing. */
 #include "bench.h"
 
 #include <errno.h>
@@ -12,9 +10,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* ---- empty_job ------------------------------------------------------------------------ */
+/* ---- empty_job ----------------------------------------------------------- */
 
-#define GROUP 16 /* two of them: 32 jobs in flight */
+#define GROUP 16 /* two groups make 32 jobs in flight */
 #define EMPTY_JOBS 1024
 
 double read_ping(void)
@@ -39,8 +37,8 @@ double read_ping(void)
 }
 
 /*
- * Groups of jobs, two groups in flight; the last of a group has a fence, as a program that submits much
- * would do it.
+ * Submit groups of jobs, with two groups in flight. Only the last job of a
+ * group has a fence, as in a program with many submissions.
  */
 static double empty_job_ns(void)
 {
@@ -81,12 +79,15 @@ void bench_empty_job(void)
 	print_row(&row);
 }
 
-/* ---- split_overhead_when_fits -------------------------------------------------------------- */
+/* ---- split_overhead_when_fits -------------------------------------------- */
 
 #define FIT_OBJECTS 32
 #define FIT_ROUNDS 16
 
-/* Submit what is recorded with a patch list of our own, and wait: seconds of both. */
+/*
+ * Submit the recorded commands with another patch list and wait. Returns the
+ * seconds of both.
+ */
 static double run_with_patches(const struct tessera_stream *stream,
 			       const struct drm_tessera_submit_patch *patches)
 {
@@ -117,9 +118,9 @@ static double run_with_patches(const struct tessera_stream *stream,
 }
 
 /*
- * The same packets with the same entries, all of which fit. With: each bind is a split point of its
- * own. Without: every entry is declared to be needed from the start, which leaves one split
- * point at offset 0, and a planner nothing to do.
+ * The same packets with the same entries, all of which fit. The value has one
+ * split point per bind. In the reference every entry is needed from the start,
+ * which leaves one split point at offset 0 and nothing to plan.
  */
 void bench_split_overhead(void)
 {

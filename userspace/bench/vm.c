@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Virtual addresses and explicit residency: what a job costs that brings no lists, what a change of what is mapped,
- * and what a move that a client asks for. With the kernel's interface, not the library's: the
- * library would do more than is measured.
+ * Virtual addresses and explicit residency: the cost of a job without lists, of
+ * changing mappings, and of moves that a client requests. The bench uses ioctls
+ * instead of the library, because the library would do more than is measured.
  */
 #include "bench.h"
 
@@ -17,7 +17,10 @@
 #define CMDS_AT (UINT64_C(1) << 40)
 #define BASE (UINT64_C(1) << 32)
 
-/* a client of its own, as far as residency goes: a file, a VM, a context, commands that do nothing */
+/*
+ * A client as far as residency is concerned: a file, a VM, a context, and
+ * commands that do nothing.
+ */
 struct space {
 	struct tessera_device *dev;
 	uint32_t vm, context;
@@ -52,7 +55,7 @@ static void wait_done(const struct space *space)
 	must("wait", tessera_syncobj_wait(space->done, 0, TESSERA_FOREVER));
 }
 
-/* ---- what it is made of ----------------------------------------------------------------- */
+/* ---- Helpers ------------------------------------------------------------- */
 
 static void bind_ops(const struct space *space, const struct drm_tessera_vm_bind_op *ops,
 		     uint32_t count, bool signal)
@@ -110,7 +113,7 @@ static struct tessera_bo *object(const struct space *space, const char *segments
 	return bo;
 }
 
-/* waited for */
+/* Make an object resident and wait. */
 static void make_resident(const struct space *space, struct tessera_bo *bo)
 {
 	uint32_t handle = tessera_bo_handle(bo);
@@ -137,7 +140,7 @@ static uint32_t nop(void)
 	return TSR_PKT_HEADER(TSR_OP_NOP, 0, 2);
 }
 
-/* false: the device has no virtual addresses */
+/* Returns false if the device has no virtual addresses. */
 static bool space_open(struct space *space)
 {
 	struct drm_tessera_context_create context = { 0 };
@@ -163,7 +166,7 @@ static bool space_open(struct space *space)
 	return true;
 }
 
-/* the kernel takes back the rest */
+/* The kernel frees the rest when the file is closed. */
 static void space_close(struct space *space)
 {
 	tessera_bo_del(space->cmds);
@@ -171,10 +174,10 @@ static void space_close(struct space *space)
 	tessera_device_del(space->dev);
 }
 
-/* ---- vm_empty_job, vm_submit_scaling ----------------------------------------------------------- */
+/* ---- vm_empty_job, vm_submit_scaling ------------------------------------- */
 
 #define JOBS 1024
-#define GROUP 16 /* two of them in flight */
+#define GROUP 16 /* jobs; two groups are in flight */
 
 static void submit(const struct space *space, const struct tessera_syncobj *signal)
 {
@@ -191,7 +194,7 @@ static void submit(const struct space *space, const struct tessera_syncobj *sign
 	call(space, "submit", DRM_IOCTL_TESSERA_SUBMIT_VM, &args);
 }
 
-/* as empty_job: the last of a group has a fence */
+/* As in empty_job, only the last job of a group has a fence. */
 static double job_ns(const struct space *space)
 {
 	struct tessera_syncobj *done[2];
@@ -233,7 +236,7 @@ void bench_vm_empty_job(void)
 	space_close(&space);
 }
 
-/* so many more, mapped and resident */
+/* Create @count objects, map them and make them resident. */
 static struct tessera_bo **add_objects(const struct space *space, uint32_t count)
 {
 	struct tessera_bo **bos = calloc(count, sizeof(struct tessera_bo *));
@@ -282,14 +285,14 @@ void bench_vm_submit_scaling(void)
 	space_close(&many);
 }
 
-/* ---- user_invalidate ------------------------------------------------------------------------- */
+/* ---- user_invalidate ----------------------------------------------------- */
 
 #define USER_OBJECTS 200
-/* less than a process may have, as there are others */
+/* below the limit of a process, which has other contexts, too */
 #define IDLE_CONTEXTS 1020
 #define CHANGES 9
 
-/* One page of this process under many objects of a VM. */
+/* One page of this process that backs many objects of a VM. */
 struct user_page {
 	struct space space;
 	void *page;
@@ -318,7 +321,7 @@ static void user_page_open(struct user_page *user, uint32_t contexts)
 		args.handles = array_of(&from.handle, sizeof(from.handle), 1);
 		call(&user->space, "make resident", DRM_IOCTL_TESSERA_MAKE_RESIDENT, &args);
 	}
-	/* each has had a job */
+	/* Run one job in each context. */
 	for (uint32_t i = 0; i < contexts; i++) {
 		submit(&user->space, user->space.done);
 		wait_done(&user->space);
@@ -330,7 +333,10 @@ static void user_page_open(struct user_page *user, uint32_t contexts)
 	user->space.context = first;
 }
 
-/* seconds that one change takes; a job in between has all objects have their page again */
+/*
+ * Seconds of one change of the page's protection. The job before each change
+ * makes all objects use the page again.
+ */
 static double user_page_change(struct user_page *user)
 {
 	double start, seconds[CHANGES];
@@ -367,11 +373,14 @@ void bench_user_invalidate(void)
 	space_close(&one.space);
 }
 
-/* ---- bind_4k, bind_2m ---------------------------------------------------------------------------- */
+/* ---- bind_4k, bind_2m ---------------------------------------------------- */
 
 #define BINDS 1000
 
-/* one call for each, waited for at the end; of a second that takes them all away nothing is measured */
+/*
+ * One ioctl for each mapping; only the last one is waited for. The unmapping
+ * between the rounds is not measured.
+ */
 static void bench_bind(const char *name, uint64_t range)
 {
 	struct row row = { name, "/s", "higher", .goal = NAN };
@@ -412,11 +421,11 @@ void bench_bind_2m(void)
 	bench_bind("bind_2m", LARGE);
 }
 
-/* ---- residency_cycle ------------------------------------------------------------------------------ */
+/* ---- residency_cycle ----------------------------------------------------- */
 
 #define MOVE_BYTES (128 * MIB)
 
-/* of one object, out and in again */
+/* Seconds for moving one object out and in again. */
 static double raw_seconds(struct tessera_bo *bo, volatile uint32_t *map, uint32_t value)
 {
 	double start = now();
@@ -428,8 +437,10 @@ static double raw_seconds(struct tessera_bo *bo, volatile uint32_t *map, uint32_
 }
 
 /*
- * Two objects of which one fits are made resident in turn: one goes out, the other comes in. The reference is
- * the paging engine's bandwidth on large single moves, both ways, measured in turn.
+ * Make two objects resident alternately, only one of which fits: each step
+ * evicts one and pages the other in. The reference is the bandwidth of the
+ * paging engine for large single moves in both directions, measured
+ * alternately.
  */
 void bench_residency_cycle(void)
 {
@@ -447,7 +458,7 @@ void bench_residency_cycle(void)
 	for (int i = 0; i < 2; i++)
 		bos[i] = object(&space, "vram", seg->size / 8 * 5 / PAGE * PAGE, 0);
 	trace_begin();
-	/* the first round allocates and clears */
+	/* The first round allocates and clears memory and is not counted. */
 	for (int i = -1; i < bench.runs; i++) {
 		double reference = 2 * MOVE_BYTES / raw_seconds(single, map, 100 + i), start;
 
@@ -470,7 +481,7 @@ void bench_residency_cycle(void)
 	space_close(&space);
 }
 
-/* ---- vm_fill -------------------------------------------------------------------------------------- */
+/* ---- vm_fill ------------------------------------------------------------- */
 
 #define FILL_OBJECTS 16384
 #define FILL_LARGEST 512 /* pages */
@@ -489,7 +500,10 @@ static uint32_t fill_random(struct fill *fill, uint32_t below)
 	return (uint32_t)((uint64_t)fill->random * below >> 32);
 }
 
-/* Resident, or not for lack of room, and then it is gone. */
+/*
+ * Add a resident object. Returns false, and destroys the object, if it does not
+ * fit.
+ */
 static bool fill_add(const struct space *space, struct fill *fill, uint32_t segment)
 {
 	uint64_t size = PAGE * (1 + fill_random(fill, FILL_LARGEST));
@@ -538,8 +552,10 @@ static void fill_drop(const struct space *space, struct fill *fill)
 }
 
 /*
- * Objects of random sizes, up to 2 MiB, are made resident until one is refused; then a third of them goes,
- * wherever they are, and others come. All are listed, so nothing is evicted.
+ * Make objects of random sizes, up to 2 MiB, resident until one is refused.
+ * Then destroy a random third of them and fill up again. All objects are
+ * listed, so none is evicted. The row is the fraction of the segment that can
+ * be filled.
  */
 void bench_vm_fill(void)
 {

@@ -783,7 +783,7 @@ TESSERA_API struct tessera_bo *tessera_buffer_bo(const struct tessera_buffer *bu
 TESSERA_API uint64_t tessera_buffer_offset(const struct tessera_buffer *buffer);
 /*
  * Record that a job uses the current object until @timeline reaches @point,
- * which the job signals. @write: the job writes it. To be called before the
+ * which the job signals. @write: the job writes it. Call it before the
  * next lock. Errors: -EINVAL: point 0; -ENOMEM.
  */
 TESSERA_API int tessera_buffer_used(struct tessera_buffer *buffer, struct tessera_syncobj *timeline,

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * tessera-info: what the device is and how its memory is used.
- */
+/* tessera-info: show the properties of the device and the use of its memory. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
