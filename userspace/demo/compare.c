@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two pictures, pixel by pixel. The alpha channel counts like the others.
+ * Compare two pictures pixel by pixel. The alpha channel counts like the
+ * others.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,10 @@ static uint32_t channel_difference(uint32_t a, uint32_t b, int shift)
 	return x > y ? x - y : y - x;
 }
 
-/* @diff, if not NULL, becomes a picture of the differences, 16 times as strong; the caller frees it. */
+/*
+ * @diff, if not NULL, becomes a picture of the differences, amplified 16 times.
+ * The caller frees it.
+ */
 int compare_images(const struct image *a, const struct image *b, struct comparison *result,
 		   struct image *diff)
 {

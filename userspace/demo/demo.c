@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * tessera-demo: real images through the virtual GPU, checked against the CPU.
+ * tessera-demo: render images with the virtual GPU and compare the result with
+ * a CPU renderer.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tessera-demo: what its files share. The scene is made once and then drawn twice, by the
- * GPU (gpu.c) and by the CPU (reference.c), which share nothing but the scene.
+ * Shared parts of tessera-demo. The scene is made once and drawn twice, by the
+ * GPU (gpu.c) and by the CPU (reference.c). The two renderers share only the
+ * scene.
  */
 #ifndef DEMO_H
 #define DEMO_H
@@ -14,8 +15,8 @@
 #define DEMO_TARGET_HEIGHT 800
 #define DEMO_MAX_IMAGES 64
 #define DEMO_MAX_TEXTURES 4096
-#define DEMO_LARGE_DIM 512 /* longer side of an image as loaded */
-#define DEMO_SMALL_DIM 128 /* of its small version */
+#define DEMO_LARGE_DIM 512 /* longer side of a loaded image */
+#define DEMO_SMALL_DIM 128 /* longer side of its small version */
 #define DEMO_SHEET_CELLS 240 /* pictures on the sheet when memory is oversubscribed */
 
 /* ---- Images: image.c ---- */
@@ -28,13 +29,16 @@ struct image {
 };
 
 /*
- * Load up to DEMO_MAX_IMAGES PNG files of @dir in name order, made smaller to @max_dim.
- * Returns their number or a negative errno; what is not a usable PNG is named on stderr and left out.
+ * Load up to DEMO_MAX_IMAGES PNG files of @dir in name order, shrunk to
+ * @max_dim. Returns their number or a negative errno. Files that are no usable
+ * PNG are reported on stderr and skipped.
  */
 int images_load(const char *dir, uint32_t max_dim, struct image *images);
-/* Patterns that need no files. Returns their number or a negative errno. */
+/*
+ * Make patterns, which need no files. Returns their number or a negative errno.
+ */
 int images_make(struct image *images);
-/* An area-averaged copy no larger than @max_dim. */
+/* Make an area-averaged copy no larger than @max_dim. */
 int image_shrink(const struct image *from, uint32_t max_dim, struct image *to);
 void image_free(struct image *image);
 int image_save(const char *path, const struct image *image);
@@ -49,34 +53,36 @@ struct vertex {
 };
 
 /*
- * Who writes a texture: jobs, from a staging buffer, or the CPU, through a pointer that it keeps while
- * the object moves. Through the pointer it gets at …
+ * How a texture is written: by jobs, from a staging buffer, or by the CPU,
+ * through a pointer that it keeps while the object moves. The other values name
+ * what such a pointer accesses.
  */
 enum demo_way {
 	WAY_JOBS,
-	WAY_BAR, /* … memory that it sees */
-	WAY_RANGE, /* … the same, swizzled, by swizzling ranges */
-	WAY_HOST_APERTURE, /* … memory that it does not see, by pages of the host aperture */
-	WAY_DISCARD, /* … another object instead of one that jobs use (LOCK-3) */
-	WAY_SURFACE, /* … the linear twin of a swizzled one (SWZ-18) */
+	WAY_BAR, /* CPU-visible memory */
+	WAY_RANGE, /* the same, swizzled, through swizzling ranges */
+	WAY_HOST_APERTURE, /* memory that the CPU cannot see, through the host aperture */
+	WAY_DISCARD, /* a renamed instance, while jobs use the old one (LOCK-3) */
+	WAY_SURFACE, /* the linear twin of a swizzled object (SWZ-18) */
 	WAY_COUNT
 };
 
 /*
- * A texture is an image as it is, or a variant: the image scaled to the size of a tile and tinted by
- * a BLIT, and the tile repeated over the whole texture by COPYs.
+ * A texture is an image, or a variant of it: a BLIT scales the image to the
+ * size of a tile and tints it, and COPYs repeat the tile over the whole
+ * texture.
  */
 struct scene_texture {
-	enum demo_way way; /* how the CPU writes it; not a variant then */
-	uint32_t
-		before; /* WAY_DISCARD: the texture whose place it takes; itself: the first there */
+	enum demo_way way; /* unless WAY_JOBS, the texture is not a variant */
+	/* WAY_DISCARD: the texture that it replaces; its own index: the first one. */
+	uint32_t before;
 	const struct image *image;
 	uint32_t image_index;
-	bool small; /* from the small version */
+	bool small; /* uses the small version of the image */
 	bool variant;
 	uint32_t width, height;
-	uint32_t tint; /* of a variant */
-	uint32_t tile_width, tile_height; /* of a variant */
+	uint32_t tint; /* variants only */
+	uint32_t tile_width, tile_height; /* variants only */
 	uint32_t layout; /* TSR_LAYOUT_* */
 };
 
@@ -96,26 +102,31 @@ struct scene {
 	uint32_t num_textures;
 	struct scene_draw *draws;
 	uint32_t num_draws;
-	uint32_t first_late; /* draws from here on use what the CPU writes while those before run */
-	uint64_t texture_bytes; /* of all textures, as swizzled surfaces */
+	/*
+	 * draws from here on use textures that the CPU writes during the
+	 * earlier draws
+	 */
+	uint32_t first_late;
+	uint64_t texture_bytes; /* of all textures, counted as swizzled surfaces */
 };
 
 struct scene_params {
 	struct image *large; /* the images */
-	struct image *small; /* the same, smaller */
+	struct image *small; /* their small versions */
 	uint32_t num_images;
-	uint64_t texture_bytes; /* make so many bytes of variants; 0: the images themselves */
+	/* total bytes of the variants to make; 0: use the images themselves */
+	uint64_t texture_bytes;
 	uint32_t seed;
 };
 
 int scene_make(const struct scene_params *params, struct scene *scene);
 void scene_free(struct scene *scene);
 
-/* ---- The CPU's drawing: reference.c ---- */
+/* ---- The CPU renderer: reference.c --------------------------------------- */
 
 int reference_render(const struct scene *scene, struct image *out);
 void reference_draw(const struct scene *scene, const struct scene_draw *draw, struct image *target);
-/* The texel of a texture, made the way BLIT makes it. */
+/* Texel of a texture, computed as BLIT computes it. */
 uint32_t reference_texel(const struct scene_texture *texture, uint32_t x, uint32_t y);
 
 /* ---- Comparison: compare.c ---- */
@@ -129,8 +140,8 @@ struct comparison {
 };
 
 /*
- * Channels may differ by so much, of 255. The hardware manual defines drawing to the bit, so the
- * tolerance is none.
+ * Tolerance of a channel, in 1/255. It is zero, because the hardware manual
+ * defines drawing exactly.
  */
 #define DEMO_TOLERANCE 0
 
@@ -138,7 +149,7 @@ int compare_images(const struct image *a, const struct image *b, struct comparis
 		   struct image *diff);
 bool comparison_passes(const struct comparison *result);
 
-/* ---- The GPU's drawing: gpu.c ---- */
+/* ---- The GPU renderer: gpu.c --------------------------------------------- */
 
 enum demo_split {
 	SPLIT_AS_NEEDED,
@@ -158,7 +169,7 @@ struct options {
 	uint32_t seed;
 	bool show; /* on the screen */
 	bool reference_only;
-	uint64_t video_memory; /* with reference_only */
+	uint64_t video_memory; /* used with reference_only */
 };
 
 int options_parse(int argc, char **argv, struct options *options);
@@ -201,16 +212,19 @@ struct summary {
 	uint64_t video_memory;
 	uint32_t jobs;
 	uint32_t submissions[JOB_COUNT];
-	uint32_t parts[JOB_COUNT]; /* of all of them */
+	uint32_t parts[JOB_COUNT]; /* sum over all submissions */
 	uint32_t split_points; /* of the scene */
 	uint32_t cmd_bytes;
 	uint32_t patches;
 	uint32_t allocs;
 	uint64_t guest_errors;
-	uint64_t paging_ns; /* engine time of this client, if fdinfo tells */
+	uint64_t paging_ns; /* engine time of this client, if fdinfo has it */
 	uint64_t render_ns;
-	uint64_t scene_ns; /* from the first word recorded to the end of the last job */
-	uint64_t scene_render_ns; /* engine time in it; in the rest of it the engine stalled */
+	uint64_t scene_ns; /* from the first recorded word to the end of the last job */
+	/*
+	 * engine time of the scene; in the rest of scene_ns the engine was idle
+	 */
+	uint64_t scene_render_ns;
 	struct {
 		uint32_t id;
 		char name[32];
@@ -219,10 +233,10 @@ struct summary {
 	uint32_t num_segments;
 	struct {
 		uint32_t textures;
-		uint32_t renamed; /* WAY_DISCARD: jobs had the old one */
-		uint32_t faults[BACKING_COUNT]; /* what was found behind a touched page */
+		uint32_t renamed; /* WAY_DISCARD: objects that jobs used were replaced */
+		uint32_t faults[BACKING_COUNT]; /* by the memory that backed the page */
 	} ways[WAY_COUNT];
-	uint32_t rounds; /* of the CPU's writes while the GPU worked */
+	uint32_t rounds; /* rounds of CPU writes while the GPU worked */
 	bool traced; /* faults were counted */
 	uint64_t phase_ns[PHASE_COUNT];
 	struct comparison comparison;
@@ -231,7 +245,7 @@ struct summary {
 
 struct gpu;
 
-/* Every function of it says on stderr what failed. */
+/* All gpu_ functions report failures on stderr. */
 int gpu_open(const struct options *options, struct gpu **out, struct summary *summary);
 void gpu_close(struct gpu *gpu);
 int gpu_prepare(struct gpu *gpu, const struct scene *scene, struct summary *summary);
@@ -240,13 +254,16 @@ int gpu_render(struct gpu *gpu, const struct scene *scene, struct image *out,
 
 /* ---- The screen: screen.c ---- */
 
-/* Show it by flips, say `SCREEN CRC32`, and keep it there until a line is read. */
+/*
+ * Show the picture with page flips, print `SCREEN CRC32`, and keep it shown
+ * until a line is read.
+ */
 int screen_show(const struct image *picture);
 
 /* ---- summary.c ---- */
 
 uint64_t now_ns(void);
-/* Engine times so far. */
+/* Read the engine times so far. */
 void summary_fdinfo(int fd, struct summary *summary);
 void summary_print(const struct summary *summary, const struct options *options);
 int summary_write_json(const struct summary *summary, const struct options *options);

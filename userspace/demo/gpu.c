@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The GPU's drawing: upload the images as swizzled textures, make the
- * variants, record the scene as one command buffer, submit, read back.
+ * The GPU renderer: upload the images as swizzled textures, make the variants,
+ * record and submit the scene, and read the picture back.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct gpu {
 	struct tessera_device *dev;
 	struct tessera_context *ctx;
 	struct worker worker;
-	struct gpu_texture *textures; /* as in the scene */
+	struct gpu_texture *textures; /* same indices as in the scene */
 	uint32_t num_textures;
 	struct gpu_texture small[DEMO_MAX_IMAGES]; /* sources of the variants */
 	struct writes *writes; /* textures that the CPU writes */
@@ -58,7 +58,7 @@ static int make_vm_context(struct gpu *gpu, const struct tessera_context_desc *d
 	return ret;
 }
 
-/* Here the model is chosen; what follows is the same for both. */
+/* The addressing model is chosen here. The rest is the same for both. */
 static int make_context(struct gpu *gpu, const struct options *options)
 {
 	struct tessera_context_desc desc;
@@ -118,7 +118,10 @@ void gpu_close(struct gpu *gpu)
 	free(gpu);
 }
 
-/* What only jobs of the demo use: it belongs to the VM, if there is one. */
+/*
+ * Create an object that only jobs of the scene use. With a VM it is private to
+ * it.
+ */
 static int object_new(struct gpu *gpu, enum tessera_usage usage, uint64_t size,
 		      const struct tessera_view *view, struct tessera_bo **out)
 {
@@ -143,20 +146,20 @@ static int texture_new(struct gpu *gpu, uint32_t width, uint32_t height, uint32_
 	return object_new(gpu, TESSERA_USAGE_TEXTURE, size, &texture->view, &texture->bo);
 }
 
-/* For all that is submitted until it is deleted. */
+/* Keep an object resident for all submissions until it is deleted. */
 static int keep(struct gpu *gpu, struct tessera_bo *bo)
 {
 	return tessera_vm_make_resident(gpu->worker.vm, &bo, 1);
 }
 
-/* ---- Textures ------------------------------------------------------------------ */
+/* ---- Textures ------------------------------------------------------------ */
 
-/* Images on their way to textures. */
+/* State of the upload of images to textures. */
 struct upload {
 	struct gpu *gpu;
 	const struct scene *scene;
 	struct tessera_bo *staging;
-	uint64_t *offsets; /* in it, by texture */
+	uint64_t *offsets; /* offsets in staging, by texture */
 };
 
 static struct gpu_texture *upload_target(const struct upload *u, uint32_t index)
@@ -182,7 +185,9 @@ static int upload_step(void *arg, uint32_t index)
 	source.offset = u->offsets[index];
 	(void)tessera_cmdbuf_bind(cb, SLOT_SOURCE, u->staging, &source);
 	(void)tessera_cmdbuf_bind(cb, SLOT_TARGET, texture->bo, &texture->view);
-	/* The first error sticks to the buffer and comes back from here or from submit. */
+	/*
+	 * The buffer keeps the first error and returns it here or from submit.
+	 */
 	return tessera_cmdbuf_copy(cb, SLOT_TARGET, 0, 0, SLOT_SOURCE, &rect);
 }
 
@@ -209,7 +214,10 @@ static int make_textures(struct gpu *gpu, const struct scene *scene, uint64_t *u
 	return ret;
 }
 
-/* Write the images into the staging buffer; each is a step, the small ones once. */
+/*
+ * Write the images into the staging buffer and add one step for each. The small
+ * version of an image is added once.
+ */
 static int upload_fill(struct upload *u, struct work *work)
 {
 	bool done[DEMO_MAX_IMAGES] = { false };
@@ -262,7 +270,10 @@ static int upload(struct gpu *gpu, const struct scene *scene, uint64_t bytes)
 	return ret;
 }
 
-/* Repeat the tile in the corner over the texture, each copy twice as long as the one before. */
+/*
+ * Repeat the tile of the corner over the whole texture. Each copy is twice as
+ * large as the previous one.
+ */
 static int repeat_tile(struct gpu *gpu, const struct scene_texture *t)
 {
 	struct tessera_rect r = { 0, 0, 0,
@@ -281,7 +292,10 @@ static int repeat_tile(struct gpu *gpu, const struct scene_texture *t)
 	return ret;
 }
 
-/* What is drawn, and on and with what, if there is anything: the same for all submissions. */
+/*
+ * Objects that all submissions use: the scene, its vertices, the render target
+ * and the readback buffer. Fields that a submission does not need are NULL.
+ */
 struct stage {
 	struct gpu *gpu;
 	const struct scene *scene;
@@ -307,7 +321,7 @@ static int variant_step(void *arg, uint32_t index)
 	return ret ? ret : repeat_tile(gpu, t);
 }
 
-/* Their sources are small, and stay. */
+/* The source images of the variants are small and stay resident. */
 static int keep_sources(struct gpu *gpu)
 {
 	int ret = 0;
@@ -351,7 +365,7 @@ int gpu_prepare(struct gpu *gpu, const struct scene *scene, struct summary *summ
 	if (!gpu->textures)
 		return complain("textures", -ENOMEM);
 	gpu->num_textures = scene->num_textures;
-	/* First: what comes later pushes them out. */
+	/* First, so that later objects evict these textures. */
 	ret = writes_new(gpu->dev, scene, gpu->worker.vm, gpu->textures, summary, &gpu->writes);
 	if (!ret)
 		ret = writes_begin(gpu->writes);
@@ -373,7 +387,7 @@ int gpu_prepare(struct gpu *gpu, const struct scene *scene, struct summary *summ
 	return ret;
 }
 
-/* ---- The scene ------------------------------------------------------------------- */
+/* ---- The scene ----------------------------------------------------------- */
 
 _Static_assert(sizeof(struct vertex) == TSR_VERTEX_BYTES, "vertex");
 
@@ -397,7 +411,10 @@ static int make_vertices(struct gpu *gpu, const struct scene *scene, struct tess
 	return tessera_bo_unmap(*out);
 }
 
-/* What is the same for all draws of a submission; the first one clears the target. */
+/*
+ * Bindings and state of all draws of a submission. The first submission also
+ * clears the target.
+ */
 static int scene_begin(void *arg, bool first)
 {
 	const struct stage *stage = arg;
@@ -440,7 +457,7 @@ static int scene_step(void *arg, uint32_t index)
 	(void)tessera_cmdbuf_state(cb, TSR_STATE_COLOR, draw->color);
 	(void)tessera_cmdbuf_draw(cb, SLOT_VERTICES, index * sizeof(draw->vertices),
 				  draw->num_vertices, textured ? TSR_DRAW_TEXTURED : 0);
-	/* SPLIT-22: no longer needed. */
+	/* SPLIT-22: unbind objects that are not needed any more. */
 	return textured ? tessera_cmdbuf_unbind(cb, SLOT_TEXTURE) : 0;
 }
 
@@ -451,7 +468,7 @@ static int scene_end(void *arg)
 	return tessera_cmdbuf_unbind(stage->gpu->worker.cb, SLOT_VERTICES);
 }
 
-/* The picture is for the CPU. */
+/* Copy the picture to a buffer for the CPU. */
 static int late_end(void *arg)
 {
 	const struct stage *stage = arg;
@@ -516,7 +533,7 @@ static int submit_scene(struct stage *stage, struct work *work, struct summary *
 	return ret ? ret : written;
 }
 
-/* The sheet, while the CPU writes what the late draws use. */
+/* Draw the sheet while the CPU writes the textures of the late draws. */
 static int render_scene(struct stage *stage, struct summary *summary)
 {
 	struct work work = {

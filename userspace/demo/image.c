@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * PNG files in and out, and shrinking. ARGB8888 texels are little-endian words, so in memory a
- * texel is B, G, R, A: libpng's BGRA.
+ * Read, write and shrink PNG files. ARGB8888 texels are little-endian words, so
+ * the bytes of a texel in memory are B, G, R, A: libpng's BGRA.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "demo.h"
 
-/* A file asking for more is not an image for us. */
+/* Larger files are refused. */
 #define MAX_FILE_DIM 16384
 #define MAX_FILE_TEXELS (64u << 20)
 
@@ -38,7 +38,7 @@ static int image_load(const char *path, struct image *image)
 		png_image_free(&png);
 		return -EINVAL;
 	}
-	/* Grey, palette, 16 bits: libpng makes all of them this. */
+	/* libpng converts grey, palette and 16-bit images to this format. */
 	png.format = PNG_FORMAT_BGRA;
 	image->width = png.width;
 	image->height = png.height;
@@ -55,7 +55,7 @@ static int image_load(const char *path, struct image *image)
 	return 0;
 }
 
-/* The mean of a box; colours count by their alpha. */
+/* Mean of a box of texels. Colours are weighted by their alpha. */
 static uint32_t box_mean(const struct image *from, uint32_t x0, uint32_t x1, uint32_t y0,
 			 uint32_t y1)
 {
@@ -161,7 +161,7 @@ int images_load(const char *dir, uint32_t max_dim, struct image *images)
 	return ret ? ret : loaded;
 }
 
-/* A texel of pattern @kind: a gradient, a transparent disc, noise, or stripes. */
+/* Texel of pattern @kind: a gradient, a transparent disc, noise, or stripes. */
 static uint32_t pattern_texel(int kind, uint32_t x, uint32_t y, uint32_t *noise)
 {
 	int32_t dx = (int32_t)x - 96, dy = (int32_t)y - 64;
@@ -212,7 +212,7 @@ int image_save(const char *path, const struct image *image)
 		.width = image->width,
 		.height = image->height,
 		.format = PNG_FORMAT_BGR,
-		/* Deflating hard costs an emulated CPU seconds. */
+		/* Strong compression would take seconds on an emulated CPU. */
 		.flags = PNG_IMAGE_FLAG_FAST,
 	};
 	size_t texels = (size_t)image->width * image->height;
@@ -221,7 +221,7 @@ int image_save(const char *path, const struct image *image)
 
 	if (!rgb)
 		return -ENOMEM;
-	/* What is seen: without the alpha channel, whatever it holds. */
+	/* Store the visible colours, without the alpha channel. */
 	for (size_t i = 0; i < texels; i++) {
 		rgb[i * 3] = image->texels[i];
 		rgb[i * 3 + 1] = image->texels[i] >> 8;

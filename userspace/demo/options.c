@@ -137,7 +137,10 @@ static int parse_one(int opt, struct options *options)
 	}
 }
 
-/* 0: go on; 1: help was asked for and given; -EINVAL: usage was printed. */
+/*
+ * Returns 0 to continue, 1 if help was requested and printed, or -EINVAL after
+ * printing the usage.
+ */
 int options_parse(int argc, char **argv, struct options *options)
 {
 	int opt;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The CPU reference renderer: the arithmetic of Documentation/hardware.rst, section
- * "Drawing", written from that text and sharing no code with the device.
+ * The CPU reference renderer: the arithmetic of Documentation/hardware.rst,
+ * section "Drawing". It was written from that text and shares no code with the
+ * device.
  *
- * Textures that BLIT makes are not made here: a texel of one is computed when it is
- * sampled, so the cost is that of the pixels drawn.
+ * Textures that BLIT makes are not made here. Their texels are computed when
+ * they are sampled, so that the cost depends only on the pixels drawn.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -95,7 +96,10 @@ static uint32_t clamp_coord(int64_t x, uint32_t size)
 	return x < 0 ? 0 : x >= size ? size - 1 : (uint32_t)x;
 }
 
-/* A texel of an image, seen through BLIT's bilinear filter; @u, @v in 1/65536 texel. */
+/*
+ * Sample an image through BLIT's bilinear filter. @u and @v are in 1/65536
+ * texel.
+ */
 static uint32_t image_sample(const struct image *image, int64_t u, int64_t v)
 {
 	int64_t x = (u - 32768) >> 16, y = (v - 32768) >> 16;
@@ -140,12 +144,12 @@ static uint32_t texture_sample(const struct scene_texture *t, uint32_t sampler, 
 	return weigh(texels, (u - 32768) >> 8 & 255, (v - 32768) >> 8 & 255);
 }
 
-/* ---- Triangles ------------------------------------------------------------------ */
+/* ---- Triangles ----------------------------------------------------------- */
 
 struct edge {
 	int64_t dx, dy; /* value is dx * (y - y0) - dy * (x - x0) */
 	int64_t x0, y0;
-	bool owns; /* top or left: points on it are inside */
+	bool owns; /* top or left edge: points on it are inside */
 };
 
 static struct edge edge_between(const struct vertex *a, const struct vertex *b)
@@ -157,7 +161,10 @@ static struct edge edge_between(const struct vertex *a, const struct vertex *b)
 		.y0 = a->y,
 	};
 
-	/* With the inside on the right of a -> b (y down): left edges go up, top ones right. */
+	/*
+	 * The inside is on the right of a -> b (y down): left edges go up, top
+	 * edges go right.
+	 */
 	e.owns = e.dy < 0 || (e.dy == 0 && e.dx > 0);
 	return e;
 }
@@ -191,10 +198,10 @@ static uint32_t interpolate_color(const struct vertex *const v[3], const int64_t
 struct triangle {
 	const struct scene *scene;
 	const struct scene_draw *draw;
-	const struct vertex *v[3]; /* in the order that makes the area positive */
+	const struct vertex *v[3]; /* ordered so that the area is positive */
 	struct edge edges[3]; /* edges[i] is opposite v[i] */
 	int64_t area;
-	bool flat; /* one colour */
+	bool flat; /* one colour for the whole triangle */
 };
 
 static uint32_t fragment(const struct triangle *t, const int64_t w[3])

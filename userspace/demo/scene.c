@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is drawn: a contact sheet of all textures, each turned and scaled a
- * little, and over it a few of the images at large, half transparent. All of it
- * follows from the images, the size asked for and the seed.
+ * The scene: a contact sheet of all textures, each rotated and scaled a little,
+ * and a few large, half transparent images over it. It depends only on the
+ * images, the requested size and the seed.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 
 #define HEROES 5
 #define ECHOES 12
-#define MIN_VARIANT_DIM 192 /* a tile fits */
+#define MIN_VARIANT_DIM 192 /* large enough for a tile */
 #define MAX_VARIANT_DIM 8192
 
 struct maker {
@@ -24,7 +24,7 @@ struct maker {
 	uint32_t random;
 };
 
-/* xorshift32: the same everywhere. */
+/* xorshift32: the same sequence on all machines. */
 static uint32_t next_random(struct maker *m)
 {
 	m->random ^= m->random << 13;
@@ -67,9 +67,12 @@ static void add_image(struct maker *m, uint32_t index, bool small)
 		       });
 }
 
-#define WRITTEN 2 /* textures of each way */
+#define WRITTEN 2 /* textures per way */
 
-/* How the CPU can write: linear where it is a plain pointer, swizzled where something unswizzles. */
+/*
+ * Layouts for each way of CPU writes: swizzled where something unswizzles for
+ * the CPU, else linear.
+ */
 static const uint32_t way_layouts[WAY_COUNT][WRITTEN] = {
 	[WAY_BAR] = { TSR_LAYOUT_LINEAR, TSR_LAYOUT_LINEAR },
 	[WAY_RANGE] = { TSR_LAYOUT_TILE4K, TSR_LAYOUT_MORTON },
@@ -78,7 +81,7 @@ static const uint32_t way_layouts[WAY_COUNT][WRITTEN] = {
 	[WAY_SURFACE] = { TSR_LAYOUT_TILE4K, TSR_LAYOUT_MORTON },
 };
 
-/* A small image that the CPU writes; returns the texture's index. */
+/* Add a small image that the CPU writes. Returns the texture's index. */
 static uint32_t add_written(struct maker *m, uint32_t image, enum demo_way way, uint32_t which,
 			    uint32_t before)
 {
@@ -98,7 +101,7 @@ static uint32_t clamp_dim(double dim)
 	return dim > MAX_VARIANT_DIM ? MAX_VARIANT_DIM : (uint32_t)dim;
 }
 
-/* A copy of an image, of about @bytes, in a colour of its own. */
+/* Add a copy of an image, of about @bytes, in a colour of its own. */
 static void add_variant(struct maker *m, uint32_t index, double bytes)
 {
 	const struct image *image = &m->params->small[index];
@@ -124,7 +127,7 @@ static void add_variant(struct maker *m, uint32_t index, double bytes)
 		       });
 }
 
-/* The part of a texture that is shown: all of it, or one tile. */
+/* Visible part of a texture: the whole texture, or one tile of a variant. */
 static struct tessera_rect shown_part(struct maker *m, const struct scene_texture *t)
 {
 	struct tessera_rect r = { 0, 0, t->width, t->height };
@@ -140,7 +143,10 @@ static struct tessera_rect shown_part(struct maker *m, const struct scene_textur
 	return r;
 }
 
-/* A rectangle of @w x @h pixels around (@cx, @cy), turned by @angle, showing a texture. */
+/*
+ * Add a textured rectangle of @w x @h pixels around (@cx, @cy), rotated by
+ * @angle.
+ */
 static void add_picture(struct maker *m, int texture, double cx, double cy, double w, double h,
 			double angle, const uint32_t colors[4])
 {
@@ -228,7 +234,10 @@ static void add_sheet(struct maker *m, uint32_t first, uint32_t count)
 	}
 }
 
-/* A row of pictures from the sheet once more: their textures have left memory by then. */
+/*
+ * Draw some pictures of the sheet again. Their textures may have been evicted
+ * meanwhile.
+ */
 static void add_echoes(struct maker *m, uint32_t first, uint32_t count)
 {
 	static const uint32_t colors[4] = { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff };
@@ -243,7 +252,7 @@ static void add_echoes(struct maker *m, uint32_t first, uint32_t count)
 	}
 }
 
-/* A row of what the CPU writes, across the sheet. */
+/* Draw a row of textures that the CPU writes, across the sheet. */
 static void add_row(struct maker *m, const uint32_t *textures, uint32_t count, double y)
 {
 	static const uint32_t colors[4] = { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff };
@@ -258,8 +267,8 @@ static void add_row(struct maker *m, const uint32_t *textures, uint32_t count, d
 }
 
 /*
- * Those of WAY_DISCARD show one image in the scene, and another in the late draws: jobs and the
- * CPU have an object each.
+ * Textures of WAY_DISCARD show one image in the scene and another in the late
+ * draws: jobs and the CPU use different objects.
  */
 static void add_writes(struct maker *m)
 {
@@ -283,7 +292,9 @@ static void add_writes(struct maker *m)
 	add_row(m, late, num_late, 0.07);
 }
 
-/* Some at large over the sheet, fading from one corner to another. */
+/*
+ * Draw some images at large over the sheet, fading from one corner to another.
+ */
 static void add_heroes(struct maker *m, uint32_t first, uint32_t count)
 {
 	double width = m->scene->width, height = m->scene->height;
@@ -298,7 +309,9 @@ static void add_heroes(struct maker *m, uint32_t first, uint32_t count)
 		fit(&m->scene->textures[first + i], width * 0.3, height * 0.42, &w, &h);
 		add_picture(m, first + i, cx, cy, w, h, random_between(m, -0.5, 0.5), colors);
 	}
-	/* And an opaque one as a glow: premultiplied alpha over what is there. */
+	/*
+	 * Add one opaque image as a glow: premultiplied alpha over the picture.
+	 */
 	for (uint32_t i = HEROES; i < count; i++) {
 		const uint32_t colors[4] = { 0x20606060, 0x20606060, 0x08181818, 0x08181818 };
 		double w, h;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The picture on the device's first screen, drawn from top to bottom by flips between two dumb
- * buffers. The ioctls are those of any KMS driver.
+ * Show the picture on the device's first screen, drawn from top to bottom by
+ * flips between two dumb buffers. The code uses only generic KMS ioctls.
  */
 #include <drm.h>
 #include <drm_fourcc.h>
@@ -61,7 +61,7 @@ static int open_card(struct screen *screen)
 	return -ENODEV;
 }
 
-/* The first connected output, in its preferred mode, which is its first. */
+/* Find the first connected output and its first, preferred mode. */
 static int find_mode(struct screen *screen)
 {
 	uint32_t crtcs[MAX_OBJECTS], connectors[MAX_OBJECTS];
@@ -77,7 +77,7 @@ static int find_mode(struct screen *screen)
 		struct drm_mode_modeinfo modes[MAX_MODES];
 		struct drm_mode_get_connector get = { .connector_id = connectors[i] };
 
-		/* Without room for modes it is probed. */
+		/* A request without space for modes probes the connector. */
 		if (call(screen, DRM_IOCTL_MODE_GETCONNECTOR, &get) || get.connection != 1)
 			continue;
 		get = (struct drm_mode_get_connector){ .connector_id = connectors[i],
@@ -132,7 +132,10 @@ static int set_mode(const struct screen *screen)
 	return call(screen, DRM_IOCTL_MODE_SETCRTC, &set);
 }
 
-/* Lines of the picture up to @to; the mode may be smaller, or larger. */
+/*
+ * Draw the lines of the picture up to @to. The mode may be smaller or larger
+ * than the picture.
+ */
 static void draw(const struct screen *screen, const struct buffer *buffer,
 		 const struct image *picture, uint32_t to)
 {
@@ -158,7 +161,7 @@ static int flip(const struct screen *screen, const struct buffer *buffer)
 	return read(screen->fd, event, sizeof(event)) < 0 ? -errno : 0;
 }
 
-/* Of the colours, without what alpha is: what a picture of the screen has, too. */
+/* CRC of the colours without alpha, so that a screenshot has the same CRC. */
 static unsigned long checksum(const struct image *picture)
 {
 	unsigned long crc = crc32(0, NULL, 0);
@@ -204,7 +207,10 @@ int screen_show(const struct image *picture)
 	}
 	printf("SCREEN %08lx\n", checksum(picture));
 	fflush(stdout);
-	/* Somebody looks at it, from outside, until there is a line or no more input. */
+	/*
+	 * Keep the screen shown for the test outside, until a line or the end
+	 * of the input.
+	 */
 	if (!fgets(line, sizeof(line), stdin))
 		line[0] = 0;
 	close(screen.fd);

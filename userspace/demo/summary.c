@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * What was done, in words and as JSON.
- */
+/* The summary of a run, as text and as JSON. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,7 +38,7 @@ uint64_t now_ns(void)
 	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
 }
 
-/* Engine times of our DRM file, as drm-usage-stats has them. */
+/* Engine times of the demo's DRM file, in the format of drm-usage-stats. */
 void summary_fdinfo(int fd, struct summary *summary)
 {
 	char path[64], line[256];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What was behind the pages that the CPU touched: the driver's trace says it, by object. Which object is
- * which is told by what it was created as, which the trace has, too.
+ * Count CPU page faults by the kind of memory that backed the page, from the
+ * driver's trace events. The trace also has the properties that each object was
+ * created with. They tell which object it is.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ struct watch {
 	struct drm_tessera_bo_info kinds[MAX_KINDS];
 	enum demo_way kind_ways[MAX_KINDS];
 	uint32_t num_kinds;
-	uint8_t ways[MAX_OBJECTS]; /* of objects, by their numbers in the trace */
+	uint8_t ways[MAX_OBJECTS]; /* ways of objects, by their ids in the trace */
 };
 
 static const char *const backing_names[BACKING_COUNT] = {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Work for the GPU that is more than its memory holds at once. In the patched model it is one submission, which the kernel cuts. At
- * virtual addresses nothing is cut: as much as fits is made resident and submitted, and then the next.
+ * Work for the GPU that may not fit in its memory at once. With patched
+ * addressing it is one submission, which the kernel cuts. At virtual addresses
+ * the kernel cuts nothing: the demo makes as many objects resident as fit,
+ * submits their steps, and continues with the next ones.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -54,7 +56,10 @@ void work_add(struct work *work, uint32_t item, struct tessera_bo *bo)
 	work->bos[work->count++] = bo;
 }
 
-/* Submit what is recorded, having checked that it is right wherever it is cut. */
+/*
+ * Submit the recorded commands, after checking that they work wherever they are
+ * cut.
+ */
 static int submit(struct worker *w, enum demo_job job, struct tessera_fence **fence)
 {
 	const struct tessera_sync signal = { .obj = w->timeline, .point = w->point + 1 };
@@ -94,7 +99,9 @@ static void count_commands(struct worker *w)
 			!i || s.patches[i].split_offset != s.patches[i - 1].split_offset;
 }
 
-/* Steps from @first on, as many as fit; returns how many. */
+/*
+ * Record and submit as many steps from @first on as fit. Returns their number.
+ */
 static int run_phase(struct worker *w, struct work *work, uint32_t first,
 		     struct tessera_fence **fence)
 {
@@ -129,7 +136,10 @@ int work_submit(struct worker *w, struct work *work, struct tessera_fence **fenc
 
 	*fence = NULL;
 	for (uint32_t first = 0; first < work->count; first += done) {
-		/* Jobs end in order; of those that fail the later ones do, too. */
+		/*
+		 * The jobs of a context end in order, and after a failed job
+		 * all later ones fail. The last fence is therefore enough.
+		 */
 		tessera_fence_del(*fence);
 		*fence = NULL;
 		done = run_phase(w, work, first, fence);
@@ -138,7 +148,7 @@ int work_submit(struct worker *w, struct work *work, struct tessera_fence **fenc
 	}
 	if (!*fence)
 		return complain("submit", -EINVAL);
-	/* What comes next needs none of it. */
+	/* The following work needs none of these objects. */
 	done = tessera_vm_phase(w->vm, NULL, 0);
 	return done ? complain("phase", done) : 0;
 }

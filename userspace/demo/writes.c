@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Textures that the CPU writes through kept pointers while the GPU makes and draws a scene for which memory is
- * too small: what is behind a pointer changes all the time, and what is read through it must not.
+ * Textures that the CPU writes through kept pointers while the GPU draws a
+ * scene that does not fit in memory. The memory that backs a pointer changes
+ * all the time. The bytes that the CPU reads through it must not.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -13,25 +14,24 @@
 
 #include "gpu.h"
 
-#define PAUSE_NS 5000000 /* between rounds: the GPU is emulated, and wants the CPU, too */
-#define FILLED 0xff5a5a5a /* by a job, before the first round */
+#define PAUSE_NS 5000000 /* between rounds: the emulated GPU needs CPU time, too */
+#define FILLED 0xff5a5a5a /* texel that a job fills in before the first round */
 
 struct written {
 	uint32_t index; /* of the texture */
 	const struct scene_texture *texture;
 	struct gpu_texture *out; /* the texture as jobs see it */
-	struct tessera_bo *bo; /* not WAY_SURFACE; of a discard its own from then on */
-	struct tessera_surface *surface; /* WAY_SURFACE */
-	struct tessera_buffer
-		*buffer; /* WAY_DISCARD of jobs at virtual addresses: what has the objects */
+	struct tessera_bo *bo; /* NULL for WAY_SURFACE */
+	struct tessera_surface *surface; /* WAY_SURFACE only */
+	struct tessera_buffer *buffer; /* WAY_DISCARD with virtual addresses: holds the objects */
 	uint32_t pitch;
-	uint8_t *map; /* kept; not WAY_SURFACE */
+	uint8_t *map; /* kept pointer; NULL for WAY_SURFACE */
 };
 
 struct writes {
 	struct tessera_device *dev;
-	bool vm; /* the kernel does not know what jobs use */
-	struct tessera_context *ctx; /* one of its own: the scene's is busy */
+	bool vm; /* jobs of the scene use virtual addresses */
+	struct tessera_context *ctx; /* separate, because the scene's context is busy */
 	struct written *written;
 	uint32_t num_written;
 	struct summary *summary;
@@ -39,7 +39,7 @@ struct writes {
 	pthread_t thread;
 	bool started;
 	atomic_bool stop;
-	int error; /* of the thread */
+	int error; /* set by the thread */
 };
 
 static int complain(const char *what, int error)
@@ -48,9 +48,9 @@ static int complain(const char *what, int error)
 	return error;
 }
 
-/* ---- Objects ------------------------------------------------------------------ */
+/* ---- Objects ------------------------------------------------------------- */
 
-/* Segments in which the CPU gets at a texture in that way. */
+/* Segments in which the CPU accesses a texture in the given way. */
 static int way_desc(struct tessera_device *dev, enum demo_way way, struct tessera_bo_desc *desc)
 {
 	const uint32_t aperture = DRM_TESSERA_SEGMENT_APERTURE;
@@ -84,7 +84,10 @@ static int written_view(struct written *to, uint64_t *size)
 	return ret;
 }
 
-/* By the kernel, or by the library. */
+/*
+ * Create an object that the kernel renames or, with virtual addresses, the
+ * library.
+ */
 static int written_renamed(struct writes *w, struct written *to, uint64_t size)
 {
 	struct tessera_bo_desc desc;
@@ -110,7 +113,7 @@ static int written_object(struct writes *w, struct written *to)
 
 	if (ret)
 		return ret;
-	/* Any of the images must fit in. */
+	/* large enough for each of the images */
 	if (t->way == WAY_DISCARD)
 		return written_renamed(w, to, DEMO_SMALL_DIM * DEMO_SMALL_DIM * 4);
 	ret = tessera_bo_desc_init(w->dev, &desc, TESSERA_USAGE_TEXTURE, size, &to->out->view);
@@ -136,14 +139,17 @@ static int written_surface(struct writes *w, struct written *to)
 	return 0;
 }
 
-/* What the trace calls it. */
+/* Tell the trace reader the properties of the object. */
 static int written_watch(struct writes *w, struct written *to)
 {
 	struct drm_tessera_bo_info info;
 	int ret;
 
 	if (to->surface) {
-		/* The twin, which nobody else sees: as the GPU's, but linear. */
+		/*
+		 * The properties of the twin, which only the library knows:
+		 * those of the GPU's object, but linear.
+		 */
 		const struct tessera_view *view = &to->out->view;
 		struct tessera_bo_desc desc;
 		uint64_t page = tessera_device_info(w->dev)->page_size;
@@ -162,7 +168,7 @@ static int written_watch(struct writes *w, struct written *to)
 	return ret;
 }
 
-/* A texture that takes another's place has no object before it does. */
+/* A texture that replaces another one gets its object when it does so. */
 static bool is_late(const struct written *to)
 {
 	return to->texture->way == WAY_DISCARD && to->texture->before != to->index;
@@ -180,7 +186,7 @@ static int written_new(struct writes *w, struct written *to)
 		return ret;
 	to->out->bo = tessera_bo_ref(to->bo);
 	ret = tessera_bo_map(to->bo, (void **)&to->map);
-	/* What the scene draws. */
+	/* The scene draws this texture. */
 	if (!ret && to->texture->way == WAY_DISCARD)
 		ret = write_texels(to, 0);
 	return ret;
@@ -245,9 +251,12 @@ void writes_del(struct writes *w)
 	free(w);
 }
 
-/* ---- Texels --------------------------------------------------------------------- */
+/* ---- Texels -------------------------------------------------------------- */
 
-/* The image, or another picture of the same size: each texel with @mask. */
+/*
+ * Write the image with all texels XORed with @mask, so that each mask gives
+ * another picture.
+ */
 static void fill_rows(const struct image *image, uint8_t *map, uint32_t pitch, uint32_t mask)
 {
 	for (uint32_t y = 0; y < image->height; y++) {
@@ -277,7 +286,9 @@ static int check_rows(const struct image *image, const uint8_t *map, uint32_t pi
 	return 0;
 }
 
-/* With a lock, at the pointer that was there before. */
+/*
+ * Write and check under a lock, which must return the same pointer as before.
+ */
 static int write_texels(struct written *to, uint32_t mask)
 {
 	const uint32_t flags = TESSERA_MAP_READ | TESSERA_MAP_WRITE;
@@ -293,7 +304,7 @@ static int write_texels(struct written *to, uint32_t mask)
 	return ret ? ret : tessera_bo_unlock(to->bo, flags);
 }
 
-/* All that are not the scene's own. */
+/* Write all textures that the scene does not use. */
 static int write_round(struct writes *w, uint32_t mask)
 {
 	int ret = 0;
@@ -321,7 +332,7 @@ static void *write_rounds(void *arg)
 	return NULL;
 }
 
-/* ---- In the course of rendering --------------------------------------------------- */
+/* ---- During rendering ---------------------------------------------------- */
 
 static int fill_by_jobs(struct writes *w)
 {
@@ -383,7 +394,7 @@ int writes_begin(struct writes *w)
 	return 0;
 }
 
-/* The object in whose place another comes. */
+/* Find the texture that @to replaces. */
 static struct written *written_before(struct writes *w, const struct written *to)
 {
 	struct written *old = w->written;
@@ -393,7 +404,7 @@ static struct written *written_before(struct writes *w, const struct written *to
 	return old;
 }
 
-/* The scene's commands keep the old one. */
+/* The command buffer of the scene keeps the old object. */
 static int replace_object(struct written *to, struct written *old)
 {
 	const uint32_t flags = TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE;
@@ -408,7 +419,7 @@ static int replace_object(struct written *to, struct written *old)
 	return tessera_bo_unlock(to->bo, flags);
 }
 
-/* So they do, until a point. */
+/* The buffer keeps the old object until the jobs reach a point. */
 static int replace_in_buffer(struct written *to, struct tessera_buffer *buffer,
 			     struct tessera_syncobj *timeline, uint64_t point)
 {
@@ -470,7 +481,10 @@ int writes_replace(struct writes *w, struct tessera_syncobj *timeline, uint64_t 
 	return ret ? complain("replacing what the scene uses", ret) : 0;
 }
 
-/* Who orders jobs at virtual addresses behind those of others? */
+/*
+ * The copy jobs run in another context. The kernel does not order jobs at
+ * virtual addresses after them, so wait.
+ */
 static int wait_for_surfaces(struct writes *w)
 {
 	int ret = 0;
