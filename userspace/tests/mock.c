@@ -102,7 +102,10 @@ static int mock_submit(struct mock *mock, struct drm_tessera_submit *submit)
 {
 	const void *syncs = (void *)(uintptr_t)submit->syncs.array;
 
-	/* What a call that was cut short has written is gone when it is made again. */
+	/*
+	 * The library must reset the outputs before it repeats an interrupted
+	 * call.
+	 */
 	assert_int_equal(submit->num_parts, 0);
 	assert_int_equal(submit->error_offset, UINT32_MAX);
 	assert_int_equal(submit->error_index, UINT32_MAX);
@@ -156,7 +159,7 @@ static int mock_lock(struct mock *mock, struct drm_tessera_lock *args)
 	return 0;
 }
 
-/* Its value is at byte 16 of the memory. */
+/* The value of the fence is at byte 16 of the memory. */
 static int mock_fence(struct mock *mock, struct drm_tessera_fence_create *args)
 {
 	args->id = ++mock->next_handle;
@@ -233,7 +236,7 @@ static int mock_submit_vm(struct mock *mock, const struct drm_tessera_submit_vm 
 	return 0;
 }
 
-/* What the second model has. */
+/* ioctls for virtual addresses. */
 static int mock_vm(struct mock *mock, unsigned long request, void *arg)
 {
 	switch (request) {
@@ -274,7 +277,7 @@ static int mock_resident(struct mock *mock, struct drm_tessera_make_resident *ar
 static int mock_offer(struct mock *mock, unsigned long request, void *arg)
 {
 	const struct drm_tessera_offer *offer = arg;
-	/* Both begin alike, and so do their elements. */
+	/* Both structs, and their elements, begin with the same fields. */
 	uint32_t *list = (uint32_t *)(uintptr_t)offer->bos.array;
 
 	assert_int_equal(offer->bos.stride, 8);
@@ -289,7 +292,7 @@ static int mock_offer(struct mock *mock, unsigned long request, void *arg)
 	return 0;
 }
 
-/* What leaves synchronisation to user space. */
+/* ioctls that leave synchronisation to userspace. */
 static int mock_explicit(struct mock *mock, unsigned long request, void *arg)
 {
 	switch (request) {
@@ -446,7 +449,7 @@ static int mock_ioctl(void *cookie, int fd, unsigned long request, void *arg)
 		mock->requests[mock->calls++] = request;
 	if (mock->eintr) {
 		mock->eintr--;
-		/* A call cut short may have written its outputs. */
+		/* An interrupted call may have written its outputs. */
 		if (request == DRM_IOCTL_TESSERA_SUBMIT)
 			((struct drm_tessera_submit *)arg)->error_offset = 77;
 		errno = EINTR;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A kernel and an allocator for the library's tests: behind struct tessera_os, so
- * no process-wide function is replaced.
+ * A mock kernel and a mock allocator for the library's tests. They are
+ * installed through struct tessera_os, so no process-wide function is replaced.
  */
 #ifndef MOCK_H
 #define MOCK_H
@@ -15,21 +15,21 @@ struct mock {
 	struct tessera_os os;
 	struct drm_tessera_query_device info;
 
-	/* Faults. */
-	unsigned int eintr; /* so many calls of ioctl fail with EINTR first */
-	unsigned long fail_request; /* this request fails … */
-	unsigned int fail_after; /* … after it has succeeded so often … */
-	int fail_errno; /* … like this */
-	long fail_alloc; /* the how manieth allocation fails, counted from 0; -1: none */
+	/* Faults to inject. */
+	unsigned int eintr; /* this many ioctls fail with EINTR first */
+	unsigned long fail_request; /* this request fails ... */
+	unsigned int fail_after; /* ... after it has succeeded this many times ... */
+	int fail_errno; /* ... with this errno */
+	long fail_alloc; /* index of the allocation that fails, counted from 0; -1: none */
 	bool fail_alloc_all_after;
 
-	/* What happened. */
+	/* Recorded calls and state. */
 	unsigned int calls;
 	unsigned long requests[MOCK_MAX_CALLS];
 	long allocs;
 	long live_allocs;
 	uint32_t next_handle;
-	uint32_t open_handles; /* objects, contexts and sync objects not closed */
+	uint32_t open_handles; /* objects, contexts, VMs, fences and sync objects that are open */
 	struct drm_tessera_bo_create last_create;
 	struct drm_tessera_bo_from_user last_from_user;
 	struct drm_tessera_bo_create last_twins[2];
@@ -39,49 +39,55 @@ struct mock {
 	struct drm_tessera_bo_label last_label;
 	struct drm_tessera_bo_wait last_wait;
 	struct drm_tessera_lock last_lock;
-	struct drm_tessera_make_resident last_resident; /* its lists follow */
+	struct drm_tessera_make_resident last_resident; /* followed by its lists */
 	uint32_t last_handles[4];
 	struct drm_tessera_evict last_evict;
-	uint64_t room; /* for what is listed, if not 0 */
+	uint64_t room; /* size of the memory for listed objects; 0: unlimited */
 	uint64_t sizes[MOCK_MAX_HANDLES];
-	uint32_t listed[MOCK_MAX_HANDLES]; /* so often */
+	uint32_t listed[MOCK_MAX_HANDLES]; /* residency count of each handle */
 	uint64_t listed_bytes;
 	struct drm_tessera_vm_bind_op last_bind;
-	uint64_t mapped_bytes; /* in all VMs */
+	uint64_t mapped_bytes; /* sum over all VMs */
 	struct drm_tessera_submit_vm last_submit_vm;
-	unsigned int vm_out_of_memory; /* so many SUBMIT_VM fail */
+	unsigned int vm_out_of_memory; /* this many SUBMIT_VM fail with ENOMEM */
 	struct drm_tessera_budget last_budget;
-	bool busy; /* a discard gives another object */
-	bool shared; /* a discard is refused */
+	bool busy; /* LOCK_DISCARD returns another object */
+	bool shared; /* LOCK_DISCARD fails, as for an exported object */
 	uint32_t locks;
-	uint32_t locks2; /* by LOCK2 */
+	uint32_t locks2; /* held by LOCK2 */
 	struct drm_tessera_bo_destroy last_destroy;
 	struct drm_tessera_invalidate_cache last_flush;
-	uint32_t offered; /* priority of the last offer, 0 behind a reclaim */
-	uint64_t reached; /* by every timeline */
-	uint64_t waited; /* for the last point */
-	uint8_t memory_at_wait[16]; /* the beginning of memory when that came */
-	uint8_t memory_at_flush[16]; /* and when @last_flush did */
+	uint32_t offered; /* priority of the last OFFER; 0 after a RECLAIM */
+	uint64_t reached; /* value of all timelines */
+	uint64_t waited; /* point of the last timeline wait */
+	uint8_t memory_at_wait[16]; /* start of memory at the last BO_WAIT */
+	uint8_t memory_at_flush[16]; /* start of memory at the last INVALIDATE_CACHE */
 	struct drm_tessera_submit last_submit;
-	uint32_t last_cmds[64]; /* the beginning of its commands … */
-	struct drm_tessera_submit_alloc last_allocs[4]; /* … and list */
+	uint32_t last_cmds[64]; /* start of its commands */
+	struct drm_tessera_submit_alloc last_allocs[4]; /* start of its allocation list */
 	struct drm_tessera_sync last_syncs[16];
-	uint8_t memory[65536]; /* behind every mapping */
+	uint8_t memory[65536]; /* backs all mappings */
 	unsigned int maps, unmaps;
 	int last_prot;
-	int fail_mmap; /* mmap fails with this */
-	uint32_t error_offset; /* what SUBMIT says, with success */
-	int fence_status; /* what SYNC_IOC_FILE_INFO says */
+	int fail_mmap; /* errno with which mmap fails; 0: mmap works */
+	uint32_t error_offset; /* error_offset that a successful SUBMIT returns */
+	int fence_status; /* status that SYNC_IOC_FILE_INFO returns */
 };
 
-/* What a call of the library promises: a test that fails says which, and how it was broken. */
+/*
+ * Check a promise of the library. On failure the message says which promise was
+ * broken, and how.
+ */
 #define promise(cond, ...)                                                                         \
 	do {                                                                                       \
 		if (!(cond))                                                                       \
 			fail_msg(__VA_ARGS__);                                                     \
 	} while (0)
 
-/* A device on a mock kernel with the default segments; teardown checks that nothing leaked. */
+/*
+ * A device on a mock kernel with the default segments. The teardown checks for
+ * leaks.
+ */
 int mock_setup(void **state);
 int mock_teardown(void **state);
 
@@ -92,7 +98,7 @@ struct mock_device {
 
 struct mock *mock_new(void);
 int mock_open(struct mock *mock, struct tessera_device **out);
-/* An object of @size bytes in any segment, without CPU access. */
+/* An object of @size bytes in memory segments, without CPU access. */
 struct tessera_bo *mock_bo(struct tessera_device *dev, uint64_t size);
 unsigned int mock_count(const struct mock *mock, unsigned long request);
 

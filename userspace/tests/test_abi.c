@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The uAPI structs as userspace sees them: the same size and offsets for 32-bit
- * and 64-bit programs. Compiled twice, with and without -m32.
+ * The uAPI structs have the same size and offsets in 32-bit and 64-bit
+ * programs. The file is compiled with and without -m32.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +19,10 @@ _Static_assert(DRM_TESSERA_LAYOUT_TILE4K == TSR_LAYOUT_TILE4K, "layout");
 _Static_assert(DRM_TESSERA_LAYOUT_MORTON == TSR_LAYOUT_MORTON, "layout");
 
 #ifndef ABI_ONLY
-/* The library's own: they grow into their reserved fields, or the soname changes. */
+/*
+ * The library's own structs grow into their reserved fields. Any other change
+ * of size needs a new soname.
+ */
 #include "tessera.h"
 
 #ifdef __LP64__

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the second model leaves to user space: addresses, renaming, caches; offers and destroy flags.
+ * Parts of the library for jobs at virtual addresses, on a mock kernel: CPU
+ * addresses, renaming and caches; also offers and destroy flags.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -31,7 +32,7 @@ static void test_lock2(void **state)
 	struct tessera_bo *bo = mock_bo(md->dev, 4096);
 	void *first, *second;
 
-	/* LOCK-11: one mapping, also of an object that has no CPU access */
+	/* LOCK-11: the object has one mapping, also without CPU access */
 	assert_int_equal(tessera_bo_unlock2(bo), -EINVAL);
 	assert_int_equal(tessera_bo_lock2(bo, &first), 0);
 	assert_int_equal(tessera_bo_lock2(bo, &second), 0);
@@ -126,7 +127,10 @@ static void test_offer(void **state)
 	tessera_bo_del(bos[1]);
 }
 
-/* LOCK-2 to LOCK-9: no call of the kernel's for jobs, only timelines. */
+/*
+ * LOCK-2 to LOCK-9: a buffer waits for timelines and never uses the kernel's
+ * waits for objects.
+ */
 static void test_buffer_waits(void **state)
 {
 	struct mock_device *md = *state;
@@ -144,7 +148,7 @@ static void test_buffer_waits(void **state)
 	assert_int_equal(tessera_buffer_used(buffer, timeline, 5, 0), 0);
 	assert_int_equal(tessera_buffer_used(buffer, timeline, 4, 0), 0);
 
-	/* readers do not mind a reader */
+	/* a read lock does not wait for readers */
 	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_READ, &p), 0);
 	assert_int_equal(mock->waited, 0);
 	/* LOCK-4 */
@@ -163,11 +167,11 @@ static void test_buffer_waits(void **state)
 	promise(mock->waited == 5,
 		"tessera_buffer_lock() to write does not wait for the jobs that read, up to 5");
 	assert_ptr_equal(p, map);
-	/* a writer is waited for by all */
+	/* every lock waits for a writer */
 	assert_int_equal(tessera_buffer_used(buffer, timeline, 6, 1), 0);
 	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_READ, &p), 0);
 	assert_int_equal(mock->waited, 6);
-	/* also one behind a reader, but not the reader behind it */
+	/* also for a writer after a reader, but not for the reader after it */
 	assert_int_equal(tessera_buffer_used(buffer, timeline, 7, 0), 0);
 	assert_int_equal(tessera_buffer_used(buffer, timeline, 8, 1), 0);
 	assert_int_equal(tessera_buffer_used(buffer, timeline, 9, 0), 0);
@@ -188,7 +192,10 @@ static void test_buffer_waits(void **state)
 	tessera_syncobj_del(timeline);
 }
 
-/* LOCK-3 LOCK-5: another object, and again the first one when its jobs are done. */
+/*
+ * LOCK-3 LOCK-5: a discard switches to another object, and back to the first
+ * one when its jobs are done.
+ */
 static void test_buffer_renames(void **state)
 {
 	struct mock_device *md = *state;
@@ -204,7 +211,7 @@ static void test_buffer_renames(void **state)
 	first = tessera_buffer_bo(buffer);
 	assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
 	assert_ptr_equal(tessera_buffer_bo(buffer), first);
-	/* a reader is enough */
+	/* a job that reads is enough */
 	assert_int_equal(tessera_buffer_used(buffer, timeline, 1, 0), 0);
 	assert_int_equal(tessera_buffer_lock(buffer, discard | TESSERA_MAP_DONTBLOCK, &p), 0);
 	second = tessera_buffer_bo(buffer);
@@ -223,7 +230,7 @@ static void test_buffer_renames(void **state)
 	assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
 	assert_ptr_equal(tessera_buffer_bo(buffer), first);
 	assert_int_equal(mock->waited, 0);
-	/* the other one is busy still, this one is not */
+	/* the other object is busy, this one is not */
 	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_READ, &p), 0);
 	assert_int_equal(mock->waited, 0);
 	tessera_buffer_del(buffer);
@@ -232,7 +239,10 @@ static void test_buffer_renames(void **state)
 	tessera_syncobj_del(timeline);
 }
 
-/* COH-10 COH-11: behind the wait, and behind the writes; nothing where the device snoops. */
+/*
+ * COH-10 COH-11: caches are invalidated after the wait and written back after
+ * the CPU's writes. Nothing is done if the device snoops.
+ */
 static void test_buffer_caches(void **state)
 {
 	struct mock_device *md = *state;
@@ -271,7 +281,10 @@ static void test_buffer_caches(void **state)
 	tessera_syncobj_del(timeline);
 }
 
-/* What can be in memory only is not locked, or it could not get there. */
+/*
+ * An object that supports memory segments only is not locked. Otherwise the
+ * kernel would keep it out of them.
+ */
 static void test_buffer_memory_only(void **state)
 {
 	struct mock_device *md = *state;
@@ -294,7 +307,10 @@ static void test_buffer_memory_only(void **state)
 	assert_int_equal(mock->unmaps, 1);
 }
 
-/* Small ones share an object: other bytes for each discard, and the next object when all are busy. */
+/*
+ * Small buffers share an object: each discard uses another slice, and a new
+ * object if all slices are busy.
+ */
 static void test_buffer_slices(void **state)
 {
 	struct mock_device *md = *state;
@@ -308,7 +324,7 @@ static void test_buffer_slices(void **state)
 	assert_int_equal(tessera_buffer_new_slices(md->dev, &desc, 0, &buffer), -EINVAL);
 	assert_int_equal(tessera_syncobj_new(md->dev, 0, &timeline), 0);
 	assert_int_equal(tessera_buffer_new_slices(md->dev, &desc, 16, &buffer), 0);
-	/* 16 times 512, the next multiple of 256 */
+	/* 16 times 512: the slice size is rounded up to a multiple of 256 */
 	assert_int_equal(tessera_bo_size(tessera_buffer_bo(buffer)), 8192);
 	assert_int_equal(tessera_buffer_lock(buffer, discard, &map), 0);
 	for (uint32_t i = 0; i < 40; i++) {
@@ -321,7 +337,7 @@ static void test_buffer_slices(void **state)
 		assert_int_equal(mock->last_flush.size, 512);
 		assert_int_equal(tessera_buffer_used(buffer, timeline, i + 1, 0), 0);
 	}
-	/* Those that are done with, the oldest first, and no object more. */
+	/* Idle slices are reused, the oldest first, without a new object. */
 	mock->reached = 2;
 	for (uint32_t i = 0; i < 8; i++) {
 		assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
@@ -338,7 +354,10 @@ static void test_buffer_slices(void **state)
 	tessera_syncobj_del(timeline);
 }
 
-/* However fast the CPU discards: then it waits for the one that has been in use longest. */
+/*
+ * The number of objects has a limit. At the limit a discard waits for the
+ * object that was discarded longest ago.
+ */
 static void test_buffer_bounded(void **state)
 {
 	struct mock_device *md = *state;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Objects that are used again: by whom, when, and how many are kept; on a mock kernel.
+ * The cache of objects, on a mock kernel: which objects are reused, when, and
+ * how many are kept.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -49,7 +50,7 @@ static struct tessera_bo *take(struct tessera_cache *cache, const struct tessera
 	return bo;
 }
 
-/* RES-8: offered while it waits, reclaimed before it is used. */
+/* RES-8: a kept object is offered, and reclaimed before it is reused. */
 static void test_again(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -58,12 +59,14 @@ static void test_again(void **state)
 	struct tessera_bo *bo = take(cache, &desc), *other;
 	uint32_t handle = tessera_bo_handle(bo);
 
-	/* 20000 is between 16384 and 16384 * 5/4. */
+	/* 20000 is rounded up to 20480 = 16384 * 5/4. */
 	assert_int_equal(tessera_bo_size(bo), 20480);
 	tessera_cache_give(cache, bo, NULL, 0);
 	assert_int_equal(mock->offered, DRM_TESSERA_OFFER_LOW);
 	assert_int_equal(mock->last_handles[0], handle);
-	/* Neither of another size, nor elsewhere, nor of another kind. */
+	/*
+	 * The cache does not reuse it for another size, other flags or other segments.
+	 */
 	desc.size = 20481;
 	other = take(cache, &desc);
 	assert_int_not_equal(tessera_bo_handle(other), handle);
@@ -85,7 +88,7 @@ static void test_again(void **state)
 	assert_int_not_equal(tessera_bo_handle(other), handle);
 	tessera_bo_del(other);
 	assert_int_equal(mock->offered, DRM_TESSERA_OFFER_LOW);
-	/* What is behind the last preference does not count. */
+	/* Elements after the last preference do not count. */
 	desc = desc_of(state, 16385);
 	desc.preferred[desc.num_preferred] = 7;
 	bo = take(cache, &desc);
@@ -99,7 +102,7 @@ static void test_again(void **state)
 	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_DESTROY), 0);
 }
 
-/* Not before jobs are done with it; and not offered, either. */
+/* An object is neither reused nor offered before its jobs are done. */
 static void test_busy(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -118,7 +121,10 @@ static void test_busy(void **state)
 		tessera_cache_give(cache, bos[i], timeline, i + 1);
 	promise(!mock_count(mock, DRM_IOCTL_TESSERA_OFFER),
 		"tessera_cache_give() lets the kernel drop what jobs still use");
-	/* One that is not ready speaks for those behind it. */
+	/*
+	 * A timeline that is busy for one object is not queried for the later
+	 * ones.
+	 */
 	mock->calls = 0;
 	bos[0] = take(cache, &desc);
 	assert_int_equal(mock_count(mock, DRM_IOCTL_SYNCOBJ_QUERY), 1);
@@ -127,7 +133,10 @@ static void test_busy(void **state)
 	mock->reached = 2;
 	bos[0] = take(cache, &desc);
 	bos[1] = take(cache, &desc);
-	/* What was given up last is most likely still there. */
+	/*
+	 * The object given last is reused first, because it is most likely
+	 * still in memory.
+	 */
 	assert_int_equal(tessera_bo_handle(bos[0]), handles[1]);
 	assert_int_equal(tessera_bo_handle(bos[1]), handles[0]);
 	bos[2] = take(cache, &desc);
@@ -136,12 +145,15 @@ static void test_busy(void **state)
 		tessera_bo_del(bos[i]);
 	tessera_syncobj_del(timeline);
 	tessera_cache_del(cache);
-	/* Jobs that do not list it may still use it. */
+	/* Jobs that do not list the object may still use it. */
 	assert_int_equal(mock->last_destroy.handle, handles[2]);
 	assert_int_equal(mock->last_destroy.flags, 0);
 }
 
-/* Never more than the limit, and the oldest go first; none at all when there is no memory. */
+/*
+ * The cache never keeps more than the limit and destroys the oldest objects
+ * first. If there is no memory for a new object, it destroys all.
+ */
 static void test_bounded(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -170,7 +182,7 @@ static void test_bounded(void **state)
 	assert_int_equal(tessera_cache_take(cache, &desc, &bos[0]), -E2BIG);
 	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_CREATE), 1);
 	mock->fail_errno = 0;
-	/* One that is larger than all is kept by nobody. */
+	/* An object larger than the limit is not kept. */
 	desc.size = LIMIT + 1;
 	bos[0] = take(cache, &desc);
 	tessera_cache_give(cache, bos[0], NULL, 0);
@@ -178,7 +190,7 @@ static void test_bounded(void **state)
 	tessera_cache_del(cache);
 }
 
-/* What others may have, or is lost, is not handed out. */
+/* Objects that are shared or lost are not reused. */
 static void test_not_kept(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -212,7 +224,7 @@ static void test_not_kept(void **state)
 	tessera_cache_del(NULL);
 }
 
-/* It keeps its addresses, and leaves the residency list. */
+/* A kept object keeps its addresses and leaves the residency list. */
 static void test_vm(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -233,7 +245,7 @@ static void test_vm(void **state)
 	assert_int_equal(tessera_vm_bind(vm, bo, &after), 0);
 	assert_int_equal(after, before);
 	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_VM_BIND), 1);
-	/* Whoever had it kept does not any more. */
+	/* Earlier keeps of the object do not count any more. */
 	assert_int_equal(tessera_vm_evict(vm, &bo, 1), -EINVAL);
 	assert_int_equal(tessera_vm_make_resident(vm, &bo, 1), 0);
 	assert_int_equal(mock->listed_bytes, 4096);
@@ -242,7 +254,10 @@ static void test_vm(void **state)
 	tessera_vm_del(vm);
 }
 
-/* What belongs to a VM is had back by those of that VM, and by nobody who has its id later. */
+/*
+ * A private object is reused only for its own VM, and not for a later VM with
+ * the same id.
+ */
 static void test_private(void **state)
 {
 	struct mock *mock = mock_of(state);

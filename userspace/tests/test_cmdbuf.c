@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The builder: packets byte for byte against words written by hand, lists, split
- * points, growth and failures.
+ * The builder: packets compared with hand-written words, lists, split points,
+ * growth and failures.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -61,7 +61,10 @@ static void expect_stream(struct tessera_cmdbuf *cb, const uint32_t *words, size
 
 /* clang-format off */
 static const uint32_t packet_words[] = {
-	/* BIND_SLOT 1: ARGB8888 (4), MORTON (2), read and write; pitch 256, 64 x 32 */
+	/*
+	 * BIND_SLOT 1: ARGB8888 (4), MORTON (2), read and write; pitch 256, 64
+	 * x 32
+	 */
 	0x000a0001, 1, 0, 0, 0, 0, 0x00030204, 0x100, 0x00200040, 0,
 	/* BIND_SLOT 5: linear, read */
 	0x000a0001, 5, 0, 0, 0, 0, 0x00010004, 0x100, 0x00200040, 0,
@@ -71,22 +74,24 @@ static const uint32_t packet_words[] = {
 	0x000a0011, 1, 5, 7, 8, 1, 2, 3, 4, 0,
 	/* BLIT 1 <- 5 */
 	0x000a0012, 1, 5, 0x00020001, 0x00040003, 0x00060005, 0x00080007, 0x00000101, 0x80ffffff, 0,
-	/* SET_STATE: all seven, padded */
+	/* SET_STATE: all seven registers, padded */
 	0x000a0003, 0x00070000, 1, 0, 0x40004000, 5, 1, 2, 0xffffffff, 0,
 	/* DRAW textured, slot 5, offset 24, 6 vertices */
 	0x00040113, 5, 24, 6,
-	/* SET_STATE: colour alone */
+	/* SET_STATE: the colour only */
 	0x00040003, 0x00010006, 0x12345678, 0,
 	/* DRAW */
 	0x00040013, 5, 0, 3,
 	/* QUERY_TIMESTAMP */
 	0x00040014, 1, 16, 0,
-	/* NOP of four words */
+	/* NOP of four dwords */
 	0x00040000, 0, 0, 0,
 };
 /* clang-format on */
 
-/* Every packet, against words worked out from the hardware manual by hand. */
+/*
+ * Every packet, compared with words derived by hand from the hardware manual.
+ */
 static void test_packets(void **state)
 {
 	struct tessera_cmdbuf *cb = new_cb(state);
@@ -119,8 +124,9 @@ static void test_packets(void **state)
 }
 
 /*
- * SPLIT-5, SPLIT-20, SPLIT-21, SPLIT-23: an entry for every bind and unbind, one split point each
- * time, everything live bound again at it; SPLIT-12: offsets never decrease.
+ * SPLIT-5, SPLIT-20, SPLIT-21, SPLIT-23: every bind and unbind has an entry,
+ * the changes before a packet form one split point, and all live slots are
+ * bound again there. SPLIT-12: split offsets never decrease.
  */
 static void test_split_points(void **state)
 {
@@ -133,14 +139,14 @@ static void test_split_points(void **state)
 	static const struct drm_tessera_submit_patch expect[] = {
 		{ 0, 0, 0, 8, 0, 0, 0 }, /* target */
 		{ 1, 2, 1, 48, 0, 0, 0 }, /* a */
-		/* COPY at 80; then at 120: target again, b instead of a */
+		/* COPY at 80; then at 120: target again, b replaces a */
 		{ 0, 0, 2, 128, 120, 0, 0 },
 		{ 2, 2, 3, 168, 120, 0, 0 },
-		/* COPY at 200; at 240 b leaves, a comes: unbind first, then target, then a */
+		/* COPY at 200; at 240 unbind b, target again, bind a */
 		{ 3, 2, 4, 0, 240, 0, 0 },
 		{ 0, 0, 5, 256, 240, 0, 0 },
 		{ 1, 9, 6, 296, 240, 0, 8 },
-		/* COPY at 328; at the end all leave, each place needs nothing: one split point */
+		/* COPY at 328; at the end both unbinds form one split point */
 		{ 3, 9, 7, 0, 368, 0, 0 },
 		{ 3, 0, 8, 0, 368, 0, 0 },
 	};
@@ -174,7 +180,7 @@ static void test_split_points(void **state)
 	assert_int_equal(s.allocs[1].flags, 0);
 	assert_int_equal(s.allocs[3].handle, 0);
 	assert_int_equal(s.allocs[3].flags, 0);
-	/* The UNBIND_SLOT packets are there too. */
+	/* The stream also has the UNBIND_SLOT packets. */
 	assert_int_equal(s.cmds[240 / 4], 0x00020002);
 	assert_int_equal(s.cmds[240 / 4 + 1], 2);
 	assert_int_equal(s.cmd_bytes, 368 + 16);
@@ -184,7 +190,9 @@ static void test_split_points(void **state)
 	tessera_bo_del(b);
 }
 
-/* SPLIT-22, SPLIT-23: only objects of the rebind size are bound again. */
+/*
+ * SPLIT-22, SPLIT-23: only objects of at least the rebind size are bound again.
+ */
 static void test_rebind_size(void **state)
 {
 	struct tessera_cmdbuf *cb = new_cb(state);
@@ -213,7 +221,9 @@ static void test_rebind_size(void **state)
 	tessera_bo_del(other);
 }
 
-/* One element per object; SPLIT-31: a write anywhere in the buffer marks it. */
+/*
+ * An object has one list element. SPLIT-31: a single write marks it as written.
+ */
 static void test_write_flag_merge(void **state)
 {
 	struct tessera_cmdbuf *cb = new_cb(state);
@@ -234,7 +244,7 @@ static void test_write_flag_merge(void **state)
 	tessera_bo_del(a);
 }
 
-/* Bindings nobody used leave nothing, neither words nor list elements nor references. */
+/* Bindings that no packet uses leave no words, list elements or references. */
 static void test_unused_bindings(void **state)
 {
 	struct tessera_cmdbuf *cb = new_cb(state);
@@ -253,7 +263,7 @@ static void test_unused_bindings(void **state)
 	assert_int_equal(s.num_allocs, 1);
 	assert_int_equal(s.num_patches, 1);
 	assert_int_equal(s.allocs[0].handle, tessera_bo_handle(b));
-	assert_int_equal(b->refs, 3); /* ours, the slot's, the list's */
+	assert_int_equal(b->refs, 3); /* those of the test, the slot and the list */
 	tessera_cmdbuf_reset(cb);
 	assert_int_equal(b->refs, 1);
 	tessera_cmdbuf_del(cb);
@@ -276,7 +286,7 @@ static unsigned int count_state_packets(struct tessera_cmdbuf *cb, uint32_t *las
 	return count;
 }
 
-/* SPLIT-4: all state again behind every split point, and only there. */
+/* SPLIT-4: all state is sent again after every split point, and only there. */
 static void test_state_reemission(void **state)
 {
 	struct tessera_cmdbuf *cb = new_cb(state);
@@ -290,24 +300,26 @@ static void test_state_reemission(void **state)
 	assert_int_equal(tessera_cmdbuf_draw(cb, 0, 0, 3, 0), 0);
 	assert_int_equal(count_state_packets(cb, &header), 1);
 	assert_int_equal(header, all);
-	/* Nothing changed: nothing again. */
+	/* No change: nothing is sent. */
 	assert_int_equal(tessera_cmdbuf_draw(cb, 0, 0, 3, 0), 0);
 	assert_int_equal(tessera_cmdbuf_state(cb, TSR_STATE_TARGET_SLOT, 0), 0);
 	assert_int_equal(tessera_cmdbuf_draw(cb, 0, 0, 3, 0), 0);
 	assert_int_equal(count_state_packets(cb, &header), 1);
-	/* One register: one register. */
+	/* One register has changed: only this one is sent. */
 	assert_int_equal(tessera_cmdbuf_state(cb, TSR_STATE_BLEND, 1), 0);
 	assert_int_equal(tessera_cmdbuf_draw(cb, 0, 0, 3, 0), 0);
 	assert_int_equal(count_state_packets(cb, &header), 2);
 	assert_int_equal(header, 0x00010005);
-	/* Bind: all. A fill needs none and must not count as having sent it. */
+	/*
+	 * After a bind all state is sent, but not for a fill, which needs none.
+	 */
 	assert_int_equal(tessera_cmdbuf_bind(cb, 1, a, &wr), 0);
 	assert_int_equal(tessera_cmdbuf_fill(cb, 1, &unit, 0), 0);
 	assert_int_equal(count_state_packets(cb, &header), 2);
 	assert_int_equal(tessera_cmdbuf_draw(cb, 0, 0, 3, 0), 0);
 	assert_int_equal(count_state_packets(cb, &header), 3);
 	assert_int_equal(header, all);
-	/* Unbind: all. */
+	/* After an unbind all state is sent. */
 	assert_int_equal(tessera_cmdbuf_unbind(cb, 1), 0);
 	assert_int_equal(tessera_cmdbuf_draw(cb, 0, 0, 3, 0), 0);
 	assert_int_equal(count_state_packets(cb, &header), 4);
@@ -316,7 +328,9 @@ static void test_state_reemission(void **state)
 	tessera_bo_del(a);
 }
 
-/* Arrays grow; indices and the hash stay right over thousands of objects. */
+/*
+ * The arrays grow, and indices and hash stay right with thousands of objects.
+ */
 static void test_growth(void **state)
 {
 	enum {
@@ -351,7 +365,10 @@ static void test_growth(void **state)
 		tessera_bo_del(bos[i]);
 }
 
-/* Any allocation may fail: the call says so, nothing half recorded, submission is refused, reset heals. */
+/*
+ * Each allocation may fail. The call then returns -ENOMEM and records nothing,
+ * and submission fails until a reset.
+ */
 static void test_allocation_failure(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -381,7 +398,7 @@ static void test_allocation_failure(void **state)
 		assert_int_equal(s.num_patches, 0);
 		assert_int_equal(s.num_allocs, 0);
 		assert_int_equal(tessera_cmdbuf_finish(cb), -ENOMEM);
-		/* Start over with empty arrays. */
+		/* Start again with empty arrays. */
 		tessera_cmdbuf_del(cb);
 		cb = new_cb(state);
 		mock->allocs = first;
@@ -394,7 +411,10 @@ static void test_allocation_failure(void **state)
 	tessera_bo_del(a);
 }
 
-/* What cannot be encoded is refused, and stays refused until a reset. */
+/*
+ * Arguments that cannot be encoded are refused, and the buffer fails until a
+ * reset.
+ */
 static void test_bad_arguments(void **state)
 {
 	struct tessera_cmdbuf *cb = new_cb(state);
@@ -425,11 +445,11 @@ static void test_bad_arguments(void **state)
 	BAD_VIEW(access, 0);
 	BAD_VIEW(access, 0x40000);
 	BAD_VIEW(offset, 4);
-	BAD_VIEW(offset, 8); /* does not fit any more */
+	BAD_VIEW(offset, 8); /* the view does not fit at this offset */
 	BAD_VIEW(offset, 8192);
 	BAD_VIEW(pitch, 252);
 	BAD_VIEW(pitch, 258);
-	BAD_VIEW(pitch, 0); /* a buffer with a size */
+	BAD_VIEW(pitch, 0); /* a buffer must not have a size */
 	BAD_VIEW(height, 33);
 	BAD_VIEW(height, 0);
 	BAD_VIEW(width, 16385);
@@ -437,7 +457,7 @@ static void test_bad_arguments(void **state)
 	good.layout = TSR_LAYOUT_TILE4K;
 	BAD_VIEW(pitch, 260);
 	BAD_VIEW(height, 33);
-	/* Half a row of tiles is more than there is. */
+	/* The object has only one and a half rows of tiles. */
 	bad = good;
 	bad.height = 48;
 	REFUSED(tessera_cmdbuf_bind(cb, 0, odd, &bad));
@@ -445,7 +465,7 @@ static void test_bad_arguments(void **state)
 	good.pitch = 128;
 	BAD_VIEW(offset, 8);
 	tessera_view_init_buffer(&bad);
-	bad.offset = 8192; /* nothing is left of it */
+	bad.offset = 8192; /* no byte is left */
 	REFUSED(tessera_cmdbuf_bind(cb, 0, a, &bad));
 	good.layout = TSR_LAYOUT_LINEAR;
 	REFUSED(tessera_cmdbuf_unbind(cb, 4096));
@@ -478,7 +498,7 @@ static void test_bad_arguments(void **state)
 	tessera_bo_del(odd);
 }
 
-/* Packets the library does not know see the bindings made before them. */
+/* Raw packets see the bindings that were made before them. */
 static void test_raw(void **state)
 {
 	const uint32_t packet[2] = { TSR_PKT_HEADER(TSR_OP_NOP, 0, 2) };
@@ -498,7 +518,7 @@ static void test_raw(void **state)
 	tessera_bo_del(bo);
 }
 
-/* The kernel's limits are known before it is asked. */
+/* The library checks the kernel's limits before the submission. */
 static void test_limits(void **state)
 {
 	struct tessera_device *dev = dev_of(state);
@@ -518,7 +538,7 @@ static void test_limits(void **state)
 	assert_int_equal(tessera_cmdbuf_fill(cb, 0, &unit, 0), 0);
 	assert_int_equal(tessera_cmdbuf_bind(cb, 0, b, &wr), 0);
 	assert_int_equal(tessera_cmdbuf_fill(cb, 0, &unit, 0), -E2BIG);
-	/* SPLIT-21: what is unbound is an element of its own */
+	/* SPLIT-21: the NULL element counts, too */
 	tessera_cmdbuf_reset(cb);
 	assert_int_equal(tessera_cmdbuf_bind(cb, 0, a, &wr), 0);
 	assert_int_equal(tessera_cmdbuf_fill(cb, 0, &unit, 0), 0);
@@ -541,7 +561,7 @@ static void test_limits(void **state)
 	tessera_bo_del(b);
 }
 
-/* SPLIT-20: whatever is recorded, at random, the checker finds nothing. */
+/* SPLIT-20: the checker finds nothing in randomly recorded streams. */
 static void test_random_streams_conform(void **state)
 {
 	enum {

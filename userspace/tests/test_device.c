@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Devices, buffer objects, sync objects and submission against a mock kernel.
- */
+/* Devices, buffer objects, sync objects and submission, on a mock kernel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sync_file.h>
@@ -26,7 +24,10 @@ static struct mock *mock_of(void **state)
 	return &((struct mock_device *)*state)->mock;
 }
 
-/* SEG-3: one descriptor per segment, as the kernel has them. */
+/*
+ * SEG-3: the library has one descriptor per segment, as the kernel reports
+ * them.
+ */
 static void test_query(void **state)
 {
 	struct drm_tessera_query_memory memory[4];
@@ -49,7 +50,10 @@ static void test_query(void **state)
 	assert_int_equal(memory[0].used, 4096);
 }
 
-/* Structs of older and of newer programs: as much is written as they have. */
+/*
+ * Programs with older or newer structs: the library writes exactly as many
+ * bytes as the struct of the program has.
+ */
 static void test_sizes(void **state)
 {
 	struct {
@@ -83,7 +87,7 @@ static void test_sizes(void **state)
 	tessera_bo_del(bo);
 }
 
-/* Every failure while opening is reported and leaves nothing behind. */
+/* Every failure while opening is reported and leaks nothing. */
 static void test_open_errors(void **state)
 {
 	struct tessera_device *dev = NULL;
@@ -103,7 +107,7 @@ static void test_open_errors(void **state)
 	assert_int_equal(mock_open(mock, &dev), -ENODEV);
 	mock->fail_request = DRM_IOCTL_TESSERA_QUERY;
 	mock->fail_errno = EIO;
-	/* Of the device, then length and contents of two lists. */
+	/* Query of the device, then length and contents of two arrays. */
 	for (unsigned int good = 0; good < 5; good++) {
 		mock->fail_after = good;
 		assert_int_equal(mock_open(mock, &dev), -EIO);
@@ -119,7 +123,7 @@ static void test_open_errors(void **state)
 	assert_int_equal(tessera_device_new_path("/dev/null", &dev), -ENODEV);
 }
 
-/* Interrupted system calls are started again, for every kind of call. */
+/* All kinds of calls are restarted after EINTR. */
 static void test_eintr(void **state)
 {
 	struct tessera_device *dev = dev_of(state);
@@ -141,7 +145,10 @@ static void test_eintr(void **state)
 	assert_int_equal(tessera_context_new_default(dev, &ctx), 0);
 	assert_int_equal(tessera_cmdbuf_new(dev, &cb), 0);
 	assert_int_equal(tessera_cmdbuf_nop(cb, 2), 0);
-	/* The one that has outputs, alone; then with the sync object of a fence before it. */
+	/*
+	 * SUBMIT alone, which has outputs. Then SUBMIT after the creation of
+	 * the fence's sync object.
+	 */
 	mock->eintr = 2;
 	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
 	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_SUBMIT), 3);
@@ -160,7 +167,7 @@ static void test_eintr(void **state)
 	tessera_bo_del(bo);
 }
 
-/* SEG-10, SEG-11: supported sets and preferences by use. */
+/* SEG-10, SEG-11: supported and preferred segments of each usage. */
 static void test_usages(void **state)
 {
 	struct tessera_device *dev = dev_of(state);
@@ -222,7 +229,7 @@ static void test_bo(void **state)
 	assert_int_equal(tessera_bo_unmap(bo), 0);
 	assert_int_equal(mock->unmaps, 1);
 	assert_int_equal(tessera_bo_unmap(bo), -EINVAL);
-	/* LOCK-7: writing waits for all, reading for those who write. */
+	/* LOCK-7: a write waits for all jobs, a read for writers only. */
 	assert_int_equal(tessera_bo_write(bo, 8188, data, 4), 0);
 	assert_int_equal(mock->last_wait.flags, DRM_TESSERA_BO_WAIT_WRITE);
 	assert_int_equal(tessera_bo_read(bo, 8188, back, 4), 0);
@@ -272,7 +279,7 @@ static const uint32_t bad_map_flags[] = {
 	TESSERA_MAP_WRITE | TESSERA_MAP_UNSYNCHRONIZED | TESSERA_MAP_DISCARD_WHOLE,
 };
 
-/* LOCK-4 LOCK-6 LOCK-7 SWZ-27: what the kernel is asked for. */
+/* LOCK-4 LOCK-6 LOCK-7 SWZ-27: flags of the LOCK ioctl for all map flags. */
 static void test_lock(void **state)
 {
 	struct tessera_device *dev = dev_of(state);
@@ -295,10 +302,12 @@ static void test_lock(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(bad_map_flags); i++)
 		assert_int_equal(tessera_bo_lock(&bo, bad_map_flags[i], &p), -EINVAL);
 	assert_int_equal(tessera_bo_lock(&hidden, TESSERA_MAP_READ, &p), -EPERM);
-	/* this device does not say that it is coherent */
+	/* this device is not coherent */
 	assert_int_equal(tessera_bo_lock(&bo, TESSERA_MAP_READ | TESSERA_MAP_COHERENT, &p),
 			 -EOPNOTSUPP);
-	/* submissions may use what is mapped for good */
+	/*
+	 * submissions may use a persistently mapped object, so no lock is kept
+	 */
 	assert_int_equal(tessera_bo_lock(&bo, TESSERA_MAP_READ | TESSERA_MAP_PERSISTENT, &p), 0);
 	assert_int_equal(mock->locks, 0);
 	assert_int_equal(mock->maps, mock->unmaps + 1);
@@ -312,7 +321,10 @@ static void test_lock(void **state)
 	tessera_bo_del(hidden);
 }
 
-/* LOCK-3 LOCK-5: a discard gives another object when jobs use this one. */
+/*
+ * LOCK-3 LOCK-5: a discard returns another object if jobs use this one. Fails
+ * if the old object leaks or a shared object is replaced.
+ */
 static void test_lock_discard(void **state)
 {
 	const uint32_t flags = TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE;
@@ -336,11 +348,11 @@ static void test_lock_discard(void **state)
 	assert_int_equal(tessera_bo_size(bo), tessera_bo_size(old));
 	assert_int_equal(mock->open_handles, handles + 1);
 	assert_int_equal(tessera_bo_unlock(bo, flags), 0);
-	/* that was the last reference but ours */
+	/* the last reference: the library has dropped its own */
 	tessera_bo_del(old);
 	assert_int_equal(mock->open_handles, handles);
 
-	/* what others have, too, is waited for */
+	/* the call waits for an object that is shared */
 	mock->shared = true;
 	old = bo;
 	assert_int_equal(tessera_bo_lock(&bo, flags | TESSERA_MAP_DONTBLOCK, &p), 0);
@@ -357,7 +369,10 @@ static void test_lock_discard(void **state)
 	tessera_bo_del(bo);
 }
 
-/* LOCK-7: the CPU's bytes are touched when nobody uses them any more, and not before. */
+/*
+ * LOCK-7: the library accesses the bytes after the wait for the jobs, and not
+ * before.
+ */
 static void test_waits_before_access(void **state)
 {
 	static const uint8_t data[4] = { 1, 2, 3, 4 }, zero[4];
@@ -368,7 +383,7 @@ static void test_waits_before_access(void **state)
 	assert_int_equal(tessera_bo_new_for(dev_of(state), TESSERA_USAGE_STAGING, 4096, NULL, &bo),
 			 0);
 	assert_int_equal(tessera_bo_write(bo, 0, data, 4), 0);
-	/* jobs that only read would see the new bytes, too */
+	/* a write also waits for readers, which could see the new bytes */
 	promise(mock->last_wait.flags == DRM_TESSERA_BO_WAIT_WRITE,
 		"tessera_bo_write() writes an object without waiting for jobs that use it");
 	assert_int_equal(mock->last_wait.timeout_ns, TESSERA_FOREVER);
@@ -380,7 +395,10 @@ static void test_waits_before_access(void **state)
 	tessera_bo_del(bo);
 }
 
-/* Reserved fields are for later: what an old library does not know it refuses. */
+/*
+ * An old library must refuse reserved fields, because it does not know their
+ * meaning.
+ */
 static void test_reserved_fields(void **state)
 {
 	struct tessera_device *dev = dev_of(state);
@@ -417,7 +435,7 @@ static void test_reserved_fields(void **state)
 	args = (struct tessera_submit_args){ .flags = 2 };
 	assert_int_equal(tessera_context_submit(ctx, cb, &args), -EINVAL);
 	args.flags = 0;
-	/* SPLIT-34: known to end early */
+	/* SPLIT-34: the kernel knows that the job will end early */
 	mock_of(state)->error_offset = 48;
 	assert_int_equal(tessera_context_submit(ctx, cb, &args), 0);
 	assert_int_equal(args.error_offset, 48);
@@ -426,7 +444,10 @@ static void test_reserved_fields(void **state)
 	tessera_bo_del(bo);
 }
 
-/* The sync list: waits, signals, the fence; points make timelines. */
+/*
+ * The sync list has the waits, the signals and the fence, in this order. A
+ * point makes a sync object a timeline.
+ */
 static void test_submit(void **state)
 {
 	struct tessera_device *dev = dev_of(state);
@@ -487,7 +508,7 @@ static void test_submit(void **state)
 	tessera_syncobj_del(b);
 }
 
-/* RES-7: its value is read from memory that the library maps to be read. */
+/* RES-7: the value is read from a read-only mapping, without a call. */
 static void test_monitored(void **state)
 {
 	struct tessera_device *dev = dev_of(state);
@@ -594,7 +615,9 @@ static int lowest_free_fd(void)
 	return fd;
 }
 
-/* LOCK-9: what a wait opens to learn how a job ended, it closes, whatever that says. */
+/*
+ * LOCK-9: a wait closes the sync_file that it opens, also if reading it fails.
+ */
 static void test_wait_closes(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -612,7 +635,10 @@ static void test_wait_closes(void **state)
 	tessera_fence_del(fence);
 }
 
-/* LOCK-8, LOCK-9: a wait is one call with an absolute time, on a timeline too. */
+/*
+ * LOCK-8, LOCK-9: a wait is one call with an absolute timeout, also on a
+ * timeline.
+ */
 static void test_wait_does_not_poll(void **state)
 {
 	struct mock *mock = mock_of(state);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The stream checker finds each kind of mistake, where it is, and nothing in
+ * The stream checker finds each kind of mistake and its offset, and nothing in
  * a correct stream (SPLIT-3, SPLIT-4, SPLIT-12, SPLIT-20, SPLIT-21, SPLIT-33).
  */
 #include <errno.h>
@@ -20,7 +20,10 @@
 #define DRAW(slot) 0x00040013, (slot), 0, 3
 #define RW (TSR_SURF_READ | TSR_SURF_WRITE)
 
-/* 0: bind 1 | 40: state | 80: draw | 96: bind 1 | 136: state | 176: draw | 192: unbind 1 | 200: nop | 208 */
+/*
+ * Offsets: 0 bind 1, 40 state, 80 draw, 96 bind 1, 136 state, 176 draw,
+ * 192 unbind 1, 200 nop, 208 end.
+ */
 static const uint32_t good_cmds[] = {
 	BIND(1, RW), STATE7(1), DRAW(1), BIND(1, RW), STATE7(1), DRAW(1), UNBIND(1), 0x00020000, 0,
 };
@@ -95,14 +98,14 @@ static void test_bind_without_entry(void **state)
 	assert_true(lint(&t) > 0);
 	assert_int_equal(t.lint.bind_without_entry, 1);
 	assert_int_equal(t.lint.first_offset, 96);
-	/* Two entries for one word. */
+	/* Two entries for one packet. */
 	good(&t);
 	t.patches[3] = t.patches[2];
 	t.patches[2] = t.patches[1];
 	t.s.num_patches = 4;
 	assert_int_equal(lint(&t), 1);
 	assert_int_equal(t.lint.bind_without_entry, 1);
-	/* For another slot. */
+	/* An entry for another slot. */
 	good(&t);
 	t.patches[1].slot_id = 2;
 	assert_true(lint(&t) > 0);
@@ -119,7 +122,7 @@ static void test_unbind_without_entry(void **state)
 	assert_int_equal(lint(&t), 1);
 	assert_int_equal(t.lint.unbind_without_entry, 1);
 	assert_int_equal(t.lint.first_offset, 192);
-	/* A NULL entry from before the bind does not count. */
+	/* A NULL entry before the bind does not count. */
 	good(&t);
 	t.patches[2] = t.patches[1];
 	t.patches[1] = (struct drm_tessera_submit_patch){
@@ -158,37 +161,39 @@ static void test_order_and_place(void **state)
 	t.patches[1].split_offset = 88;
 	assert_true(lint(&t) > 0);
 	assert_int_equal(t.lint.misplaced, 1);
-	/* Behind the bind it is for. */
+	/* After the bind that it belongs to. */
 	good(&t);
 	t.patches[1].split_offset = 136;
 	assert_true(lint(&t) > 0);
 	assert_int_equal(t.lint.misplaced, 1);
-	/* Earlier is fine as long as the slot is not another's by then … */
+	/* Before the bind, while the slot does not belong to a later entry. */
 	good(&t);
 	t.patches[1].split_offset = 80;
 	t.patches[1].patch_offset = 104;
 	lint(&t);
 	assert_int_equal(t.lint.misplaced, 0);
-	/* … and the first one's patch must not lie behind that. */
+	/*
+	 * The patch of an entry must not lie after a later entry of its slot.
+	 */
 	good(&t);
 	t.patches[0].patch_offset = 104;
 	t.patches[1].patch_offset = 104;
 	t.patches[1].split_offset = 40;
 	lint(&t);
 	assert_int_equal(t.lint.misplaced, 1);
-	/* Behind the end. */
+	/* Beyond the end. */
 	good(&t);
 	t.patches[2].split_offset = 4096;
 	assert_true(lint(&t) > 0);
 	assert_int_equal(t.lint.misplaced, 1);
-	/* At the end is legal for an unbind. */
+	/* At the end, which is legal for an unbind. */
 	good(&t);
 	t.patches[2].split_offset = sizeof(good_cmds);
 	lint(&t);
 	assert_int_equal(t.lint.misplaced, 0);
 }
 
-/* SPLIT-4: a draw behind a split point without its state. */
+/* SPLIT-4: a draw after a split point without its state. */
 static void test_stale_state(void **state)
 {
 	struct stream t;
@@ -199,7 +204,7 @@ static void test_stale_state(void **state)
 	assert_int_equal(lint(&t), 1);
 	assert_int_equal(t.lint.stale_state, 1);
 	assert_int_equal(t.lint.first_offset, 176);
-	/* Part of the state is not enough. */
+	/* A part of the state is not enough. */
 	good(&t);
 	t.cmds[136 / 4 + 1] = 0x00060000;
 	t.cmds[136 / 4] = 0x00080003;
@@ -227,7 +232,7 @@ static void test_uses(void **state)
 	assert_int_equal(lint(&t), 1);
 	assert_int_equal(t.lint.read_only_use, 1);
 	assert_int_equal(t.lint.first_offset, 80);
-	/* Behind the unbind. */
+	/* A use after the unbind. */
 	good(&t);
 	memcpy(&t.cmds[200 / 4], (uint32_t[]){ FILL(1) }, 32);
 	t.s.cmd_bytes = 232;
@@ -261,7 +266,10 @@ static void test_malformed(void **state)
 	assert_int_equal(t.lint.malformed, 1);
 }
 
-/* With addresses nothing is cut: no entries are wanted, and state outlives a bind. What is not bound is still found. */
+/*
+ * With addresses nothing is cut: the checker requires no entries, and state
+ * survives a bind. It still finds uses of unbound slots.
+ */
 static void test_addresses(void **state)
 {
 	static const uint32_t cmds[] = {
@@ -280,7 +288,7 @@ static void test_addresses(void **state)
 	assert_true(tessera_stream_lint(&t.s, &t.lint) > 0);
 	t.s.flags = TESSERA_STREAM_ADDRESSES;
 	assert_int_equal(tessera_stream_lint(&t.s, &t.lint), 0);
-	/* Nothing behind an address is a mistake, and so is what was unbound. */
+	/* A bind of limit 0 and the use of an unbound slot are mistakes. */
 	t.cmds[4] = 0;
 	assert_true(tessera_stream_lint(&t.s, &t.lint) > 0);
 	assert_true(t.lint.malformed);
@@ -295,7 +303,7 @@ static void test_addresses(void **state)
 	assert_int_equal(tessera_stream_lint(&t.s, &t.lint), -EINVAL);
 }
 
-/* a name with the numbers that the test shows */
+/* a test with a name that shows its requirements */
 #define NAMED_TEST(name, f)                                                                        \
 	{                                                                                          \
 		name, f, NULL, NULL, NULL                                                          \

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every opcode of the hardware interface that users may send has a recording function, and the
- * stream checker knows it; it knows no other. The opcodes are those of tessera_hw.h
- * (opcodes.h is made from it), so a packet that is added there and forgotten here fails.
+ * The library has a recording function for every opcode that users may send,
+ * and the stream checker knows these opcodes and no others. The opcodes come
+ * from tessera_hw.h (opcodes.h is generated from it), so the test fails if a
+ * new packet is missing in the library.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -61,7 +62,10 @@ static int nop(struct tessera_cmdbuf *cb)
 	return tessera_cmdbuf_nop(cb, 4);
 }
 
-/* what has the library record a packet of each opcode, with slot 0 to write and slot 1 to read */
+/*
+ * For each opcode a function that records such a packet. Slot 0 is writable,
+ * slot 1 is readable.
+ */
 static const struct {
 	uint32_t opcode;
 	int (*record)(struct tessera_cmdbuf *cb);
@@ -138,7 +142,7 @@ static void test_user_opcodes(void **state)
 	assert_int_equal(seen, ARRAY_SIZE(recorders));
 }
 
-/* what no user may send is malformed for the checker, whatever its length */
+/* An opcode that users may not send is malformed, with any length. */
 static void test_other_opcodes(void **state)
 {
 	struct tessera_device *dev = ((struct mock_device *)*state)->dev;

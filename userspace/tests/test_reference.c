@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * The demo's CPU renderer on cases whose result is known without it.
- */
+/* The demo's CPU renderer, in cases with results that are known without it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -42,7 +40,10 @@ static struct scene_draw quad(int32_t x0, int32_t y0, int32_t x1, int32_t y1, ui
 	return draw;
 }
 
-/* Pixels belong to who covers their centre; centres on a top or left edge belong, on others not. */
+/*
+ * A pixel is drawn if its centre is inside. Centres on a top or left edge are
+ * inside, centres on other edges are not.
+ */
 static void test_fill_rule(void **state)
 {
 	struct scene_draw draw =
@@ -60,7 +61,10 @@ static void test_fill_rule(void **state)
 	}
 }
 
-/* A fan of random triangles covers every pixel of its outline exactly once, in either winding. */
+/*
+ * Random triangles with a common corner cover every pixel exactly once, in
+ * either winding.
+ */
 static void test_shared_edges(void **state)
 {
 	(void)state;
@@ -103,7 +107,7 @@ static void test_gradient(void **state)
 		draw.vertices[i].color = draw.vertices[i].x ? 0xffff0000 : 0xff000000;
 	clear(0);
 	reference_draw(NULL, &draw, &target);
-	/* Red at a pixel centre: 255 (x + 1/2) / 64, to nearest. */
+	/* Red at a pixel centre is 255 (x + 1/2) / 64, rounded to nearest. */
 	for (int i = 0; i < 64 * 64; i++) {
 		uint32_t red = (255 * (2 * (i % 64) + 1) + 64) / 128;
 
@@ -119,7 +123,10 @@ static void test_blend(void **state)
 	draw.blend = TSR_BLEND_ALPHA;
 	clear(0xff0000ff);
 	reference_draw(NULL, &draw, &target);
-	/* a: 128 + 255 * 127 / 255; r: 255 * 128 / 255; b: (64 * 128 + 255 * 127) / 255 = 159.1 */
+	/*
+	 * a: 128 + 255 * 127 / 255; r: 255 * 128 / 255; b: (64 * 128 + 255 *
+	 * 127) / 255 = 159.1
+	 */
 	assert_int_equal(target_texels[0], 0xff80009f);
 	draw = quad(0, 0, 64 * 256, 64 * 256, 0x00ffffff);
 	draw.blend = TSR_BLEND_ALPHA;
@@ -129,11 +136,17 @@ static void test_blend(void **state)
 	draw.blend = TSR_BLEND_PREMULTIPLIED;
 	clear(0xff80ff10);
 	reference_draw(NULL, &draw, &target);
-	/* r: 192 + 128 * 127 / 255 = 255.7, clamped; g: 127; b: 32 + 16 * 127 / 255 = 8 */
+	/*
+	 * r: 192 + 128 * 127 / 255 = 255.7, clamped; g: 127; b: 32 + 16 * 127 /
+	 * 255 = 8
+	 */
 	assert_int_equal(target_texels[0], 0xffff7f28);
 }
 
-/* One texel per pixel: bilinear at texel centres is the texture itself; half a texel off is the mean. */
+/*
+ * With one texel per pixel, bilinear sampling at texel centres returns the
+ * texture itself. Half a texel off it returns the mean.
+ */
 static void test_bilinear(void **state)
 {
 	static uint32_t texels[64 * 64];
@@ -169,7 +182,10 @@ static void test_bilinear(void **state)
 		assert_int_equal(target_texels[i], texels[i % 64 == 63 ? i : i + 1]);
 }
 
-/* A variant of the image's own size is the image times the tint. */
+/*
+ * A variant with a tile of the image's size is the image multiplied by the
+ * tint.
+ */
 static void test_variant(void **state)
 {
 	uint32_t texels[4] = { 0xffff8000, 0xff0080ff, 0x80ffffff, 0x00000000 };
@@ -188,9 +204,12 @@ static void test_variant(void **state)
 	assert_int_equal(reference_texel(&texture, 0, 0), 0xff808000);
 	assert_int_equal(reference_texel(&texture, 1, 0), 0xff008040);
 	assert_int_equal(reference_texel(&texture, 0, 1), 0x8080ff40);
-	/* Repeated. */
+	/* The tile is repeated. */
 	assert_int_equal(reference_texel(&texture, 5, 2), 0xff008040);
-	/* Twice as large: a quarter of the way between the first two texels of a row. */
+	/*
+	 * A tile twice as wide: the second texel is a quarter of the way
+	 * between the first two texels of the row.
+	 */
 	texture.tile_width = 4;
 	texture.tint = 0xffffffff;
 	assert_int_equal(reference_texel(&texture, 0, 0), texels[0]);

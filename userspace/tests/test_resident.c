@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Residency lists and budgets of the library, on a mock kernel.
- */
+/* Residency lists and budgets in the library, on a mock kernel. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +15,10 @@ static struct mock_device *fixture(void **state)
 	return *state;
 }
 
-/* RES-1, RES-4: handles in order, and the fence as it is wanted. */
+/*
+ * RES-1, RES-4: the kernel receives the handles in order, and the requested
+ * fence.
+ */
 static void test_make_resident(void **state)
 {
 	struct tessera_device *dev = fixture(state)->dev;
@@ -53,7 +54,7 @@ static void test_make_resident(void **state)
 	tessera_bo_del(bos[1]);
 }
 
-/* RES-3: what is missing comes with the error. */
+/* RES-3: with -ENOMEM the caller learns how many bytes to trim, and where. */
 static void test_trim(void **state)
 {
 	struct tessera_device *dev = fixture(state)->dev;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Surfaces of two objects against a mock kernel: what is asked for, in which order, and what is
- * left when something fails.
+ * Surface pairs on a mock kernel: the requests, their order, and the state
+ * after a failure.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 #define READ TESSERA_MAP_READ
 #define WRITE TESSERA_MAP_WRITE
-/* Of every lock of the library's; a twin, linear, takes none. */
+/* The library sets it in every lock. It has no effect on the linear twin. */
 #define RANGE DRM_TESSERA_LOCK_ACQUIRE_RANGE
 
 enum {
@@ -51,7 +51,10 @@ static void stage_close(struct stage *s)
 	assert_int_equal(s->mock->locks, 0);
 }
 
-/* The requests since the last look, but for those of sync objects and mappings. */
+/*
+ * Check the requests since the last check, except those for sync objects and
+ * mappings.
+ */
 static void expect_requests(struct stage *s, const unsigned long *requests, size_t count)
 {
 	size_t found = 0;
@@ -76,7 +79,10 @@ static void expect_requests(struct stage *s, const unsigned long *requests, size
 		expect_requests(s, requests_, ARRAY_SIZE(requests_));                              \
 	} while (0)
 
-/* The last job copied @rect from one of the two to the other, and that was all. */
+/*
+ * Check that the last job copied @rect to object @to from the other one, and
+ * nothing else.
+ */
 static void expect_copy(struct stage *s, int to, const struct tessera_rect *rect)
 {
 	const uint32_t *p = s->mock->last_cmds;
@@ -99,15 +105,15 @@ static void expect_copy(struct stage *s, int to, const struct tessera_rect *rect
 	assert_int_equal(copy[6], rect->y);
 	assert_int_equal(copy[7], rect->width);
 	assert_int_equal(copy[8], rect->height);
-	/* who goes on with the context finds neither bound */
+	/* the job leaves no slot of the context bound */
 	assert_int_equal(s->mock->last_submit.cmd_size,
 			 (2 * (TSR_BIND_SLOT_DWORDS + TSR_UNBIND_SLOT_DWORDS) + TSR_COPY_DWORDS) *
 				 4);
 	assert_int_equal(unbind[1] ^ unbind[TSR_UNBIND_SLOT_DWORDS + 1], copy[1] ^ copy[2]);
-	/* 90 texels of two bytes: 180 in a row, in tiles 256 */
+	/* 90 texels of two bytes: a pitch of 180 linear, of 256 in tiles */
 	assert_int_equal(p[dst_bind + 7], to == GPU ? 256 : 180);
 	assert_int_equal(p[src_bind + 7], to == GPU ? 180 : 256);
-	/* NULL is listed, too */
+	/* the third allocation is the NULL element */
 	for (int i = 0; i < 2; i++) {
 		int which = i ? !first : first;
 		bool write = s->mock->last_allocs[i].flags & DRM_TESSERA_ALLOC_WRITE;
@@ -119,7 +125,10 @@ static void expect_copy(struct stage *s, int to, const struct tessera_rect *rect
 
 static const struct tessera_rect all = { 0, 0, 90, 40 };
 
-/* SWZ-18 SWZ-20: one request for two objects, each with data that say what is in it. */
+/*
+ * SWZ-18 SWZ-20: one request creates both objects, with private data that
+ * describe their contents.
+ */
 static void test_create(void **state)
 {
 	struct stage s = stage_open(state);
@@ -147,10 +156,13 @@ static void test_create(void **state)
 	assert_int_equal(private[TWIN].flags, DRM_TESSERA_PRIVATE_TWIN);
 	assert_int_equal(private[TWIN].layout, DRM_TESSERA_LAYOUT_LINEAR);
 	assert_int_equal(private[TWIN].pitch, 180);
-	/* 64 rows of tiles; 40 rows */
+	/* 64 rows in tiles; 40 linear rows */
 	assert_int_equal(create[GPU].size, 16384);
 	assert_int_equal(create[TWIN].size, 8192);
-	/* memory first, then the writable aperture; the twin in that alone */
+	/*
+	 * the GPU's object: memory, then the writable aperture; the twin: only
+	 * that aperture
+	 */
 	assert_int_equal(create[GPU].supported, 1 << 1 | 1 << 2 | 1 << 4);
 	assert_int_equal(create[GPU].preferred[0], 2);
 	assert_int_equal(create[TWIN].supported, 1 << 4);
@@ -159,7 +171,7 @@ static void test_create(void **state)
 	stage_close(&s);
 }
 
-/* SWZ-22 SWZ-24: first the copy, then the lock, which waits. */
+/* SWZ-22 SWZ-24: the copy is submitted first, then the lock waits for it. */
 static void test_read(void **state)
 {
 	struct stage s = stage_open(state);
@@ -183,7 +195,7 @@ static void test_read(void **state)
 	stage_close(&s);
 }
 
-/* What is written goes back, with the kernel's lock given up before. */
+/* Written bytes are copied back, after the twin is unlocked in the kernel. */
 static void test_write(void **state)
 {
 	const struct tessera_rect rect = { 3, 5, 87, 35 };
@@ -201,7 +213,10 @@ static void test_write(void **state)
 			"lost at the unlock");
 		EXPECT_REQUESTS(&s, DRM_IOCTL_TESSERA_SUBMIT, DRM_IOCTL_TESSERA_LOCK,
 				DRM_IOCTL_SYNCOBJ_WAIT);
-		/* what is not written keeps its bytes */
+		/*
+		 * fetched first, so that bytes which are not written keep their
+		 * values
+		 */
 		expect_copy(&s, TWIN, &rect);
 		assert_ptr_equal(p, s.mock->memory + 5 * 180 + 3 * 2);
 		assert_int_equal(s.mock->last_lock.flags,
@@ -213,7 +228,9 @@ static void test_write(void **state)
 	stage_close(&s);
 }
 
-/* Nothing is fetched that nobody wants; a busy twin is replaced, the GPU's object never. */
+/*
+ * A discard fetches nothing. A busy twin is replaced, the GPU's object never.
+ */
 static void test_discard(void **state)
 {
 	const struct tessera_rect rect = { 1, 1, 2, 2 };
@@ -238,7 +255,7 @@ static void test_discard(void **state)
 	EXPECT_REQUESTS(&s, DRM_IOCTL_TESSERA_LOCK);
 	assert_int_equal(s.mock->last_lock.flags,
 			 RANGE | DRM_TESSERA_LOCK_WRITE_ONLY | DRM_TESSERA_LOCK_DISCARD);
-	/* the jobs keep the old one, not the surface */
+	/* the jobs keep the old twin, the surface does not */
 	assert_int_equal(s.mock->open_handles, handles);
 	assert_int_equal(tessera_surface_unlock(s.surface), 0);
 	EXPECT_REQUESTS(&s, DRM_IOCTL_TESSERA_UNLOCK, DRM_IOCTL_TESSERA_SUBMIT);
@@ -253,7 +270,7 @@ static const uint32_t bad_flags[] = {
 	TESSERA_MAP_DISCARD_WHOLE,
 	READ | TESSERA_MAP_DISCARD_RANGE,
 	READ | WRITE | TESSERA_MAP_DISCARD_WHOLE,
-	/* SWZ-23: none that would not wait for the copy */
+	/* SWZ-23: no flag that would not wait for the copy */
 	READ | TESSERA_MAP_DONTBLOCK,
 	WRITE | TESSERA_MAP_DONTBLOCK | TESSERA_MAP_DISCARD_WHOLE,
 	READ | TESSERA_MAP_UNSYNCHRONIZED,
@@ -300,7 +317,10 @@ static void test_bad_arguments(void **state)
 	stage_close(&s);
 }
 
-/* Whatever fails, nothing stays locked, and nothing leaks (teardown). */
+/*
+ * After any failure nothing is locked, and nothing leaks (checked by the
+ * teardown).
+ */
 static void test_failures(void **state)
 {
 	static const unsigned long requests[] = {
@@ -323,7 +343,7 @@ static void test_failures(void **state)
 		assert_int_equal(s.mock->maps, s.mock->unmaps);
 	}
 	s.mock->fail_errno = 0;
-	/* the copy was not made: these are not the bytes */
+	/* the copy failed, so the bytes are wrong */
 	s.mock->fence_status = -ECANCELED;
 	assert_int_equal(tessera_surface_lock(s.surface, s.ctx, NULL, READ, &p, &pitch),
 			 -ECANCELED);
@@ -343,7 +363,7 @@ static void test_failures(void **state)
 	s.mock->fail_alloc = -1;
 	assert_int_equal(tessera_surface_unlock(s.surface), 0);
 
-	/* unlocked in any case */
+	/* a failed unlock still unlocks */
 	assert_int_equal(tessera_surface_lock(s.surface, s.ctx, NULL, WRITE, &p, &pitch), 0);
 	s.mock->fail_request = DRM_IOCTL_TESSERA_SUBMIT;
 	s.mock->fail_errno = EIO;
@@ -364,7 +384,10 @@ static void test_failures(void **state)
 	stage_close(&s);
 }
 
-/* A surface may be given up while it is locked; the context, which it uses, goes on. */
+/*
+ * Deleting a locked surface is allowed. Its reference keeps the context until
+ * then.
+ */
 static void test_del_locked(void **state)
 {
 	struct stage s = stage_open(state);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Ranges of addresses, against a map of all granules.
- */
+/* The address allocator, compared with a map of all granules. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +29,7 @@ static uint32_t next_random(uint32_t *seed)
 	return *seed;
 }
 
-/* Where a range of @count granules belongs: the first hole that is large enough. */
+/* Index of the first hole of at least @count granules. */
 static uint32_t model_find(const uint8_t *taken, uint32_t count)
 {
 	uint32_t run = 0;
@@ -44,7 +42,10 @@ static uint32_t model_find(const uint8_t *taken, uint32_t count)
 	return GRANULES;
 }
 
-/* RES-5: no address twice, the lowest that is free, and what is given back is whole again. */
+/*
+ * RES-5: random allocations. Fails if an address is allocated twice, if a range
+ * is not the lowest possible one, or if freed ranges are not merged.
+ */
 static void test_random(void **state)
 {
 	struct tessera_va_range *ranges[GRANULES] = { NULL };
@@ -56,7 +57,7 @@ static void test_random(void **state)
 			 0);
 	for (uint32_t step = 0; step < STEPS; step++) {
 		uint32_t count = 1 + next_random(&seed) % 24, at = next_random(&seed) % GRANULES;
-		/* Not all of it: a page less than the granules. */
+		/* Sometimes a page less than whole granules. */
 		uint64_t size = count * GRANULE - next_random(&seed) % 2 * 4096;
 
 		if (ranges[at]) {
@@ -88,7 +89,7 @@ static void test_random(void **state)
 	tessera_va_fini(&va);
 }
 
-/* Memory is wanted to take, never to give back. */
+/* Allocating may fail for lack of memory, freeing never. */
 static void test_no_memory(void **state)
 {
 	struct mock *mock = &((struct mock_device *)*state)->mock;
@@ -104,7 +105,7 @@ static void test_no_memory(void **state)
 	mock->fail_alloc_all_after = true;
 	assert_null(tessera_va_take(&va, GRANULE));
 	tessera_va_give(&va, a);
-	/* As large as the hole: nothing is wanted. */
+	/* A range of the size of the hole needs no memory. */
 	a = tessera_va_take(&va, GRANULE);
 	assert_non_null(a);
 	tessera_va_give(&va, a);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * VMs in the library: addresses, command buffers that have them, phases; on a mock kernel.
+ * VMs in the library, on a mock kernel: addresses, command buffers with
+ * addresses, and phases.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -49,7 +50,11 @@ static uint64_t address_in(struct tessera_vm *vm, struct tessera_bo *bo)
 	return address;
 }
 
-/* Objects that nobody else is to have belong to the VM: what is told, and the library's own. */
+/*
+ * Objects become private to a VM on request, and the library's own command
+ * memory always. Fails if the flag or the id does not reach the kernel, or if a
+ * swizzled object with CPU access becomes private.
+ */
 static void test_private(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -74,7 +79,7 @@ static void test_private(void **state)
 	tessera_bo_del(bo);
 	desc.pad = 1;
 	assert_int_equal(tessera_bo_new(dev_of(state), &desc, &bo), -EINVAL);
-	/* commands */
+	/* the library's command memory */
 	assert_int_equal(tessera_cmdbuf_new_for(ctx, &cb), 0);
 	assert_int_equal(tessera_cmdbuf_nop(cb, 8), 0);
 	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
@@ -85,7 +90,11 @@ static void test_private(void **state)
 	tessera_vm_del(vm);
 }
 
-/* RES-5: one address in each VM, until it is given back; large objects where large pages are. */
+/*
+ * RES-5: an object has one address in each VM until it is unbound, aligned to
+ * the page size for its size. Fails if ranges overlap, if an address is not
+ * reused, or if deleting a VM first causes unmaps.
+ */
 static void test_addresses(void **state)
 {
 	static const uint64_t sizes[] = {
@@ -110,22 +119,22 @@ static void test_addresses(void **state)
 			assert_true(at[i] >= at[j] + sizes[j] || at[j] >= at[i] + sizes[i]);
 	}
 	assert_int_equal(mock->mapped_bytes, mapped);
-	/* Again: no call. */
+	/* Binding again makes no call. */
 	assert_int_equal(address_in(vm, bos[0]), at[0]);
 	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_VM_BIND), ARRAY_SIZE(sizes));
-	/* Another VM has addresses of its own. */
+	/* Another VM has its own addresses. */
 	assert_int_equal(address_in(other, bos[5]), at[4]);
 	assert_int_equal(tessera_vm_unbind(other, bos[5]), 0);
 	assert_int_equal(tessera_vm_unbind(other, bos[5]), -EINVAL);
 	assert_int_equal(address_in(vm, bos[5]), at[5]);
-	/* Given back with the object, and used again. */
+	/* Deleting the object frees the address, which is used again. */
 	tessera_bo_del(bos[1]);
 	assert_int_equal(mock->last_bind.op, DRM_TESSERA_VM_BIND_UNMAP);
 	assert_int_equal(mock->last_bind.address, at[1]);
 	assert_int_equal(mock->last_bind.range, sizes[1]);
 	bos[1] = mock_bo(dev_of(state), 8192);
 	assert_int_equal(address_in(vm, bos[1]), at[1]);
-	/* The VM may go first: nothing is unmapped then. */
+	/* If the VM is deleted first, nothing is unmapped. */
 	mock->calls = 0;
 	tessera_vm_del(vm);
 	tessera_vm_del(other);
@@ -152,7 +161,7 @@ static void test_bind_fails(void **state)
 	}
 	mock->fail_alloc = -1;
 	first = address_in(vm, bo);
-	/* What may still be mapped is not handed out again. */
+	/* Addresses that may still be mapped must not be reused. */
 	mock->fail_errno = ENOMEM;
 	assert_int_equal(tessera_vm_unbind(vm, bo), -ENOMEM);
 	mock->fail_errno = 0;
@@ -194,7 +203,10 @@ static void test_new_fails(void **state)
 	assert_int_equal(tessera_vm_new(dev_of(state), &vm), -EOPNOTSUPP);
 }
 
-/* The same calls as in the other model: addresses in the packets, no lists. */
+/*
+ * The calls of the patched model record packets with addresses and without
+ * lists.
+ */
 static void test_stream(void **state)
 {
 	struct tessera_vm *vm = new_vm(state);
@@ -227,7 +239,10 @@ static void test_stream(void **state)
 		"slot 3 reaches %u bytes from its view's offset: its object ends behind 4096",
 		((const uint32_t *)stream.cmds)[4]);
 	{
-		/* BIND_SLOT, BIND_SLOT, COPY, UNBIND_SLOT and, with nothing bound again, FILL */
+		/*
+		 * BIND_SLOT, BIND_SLOT, COPY, UNBIND_SLOT and FILL, without
+		 * another bind
+		 */
 		const uint32_t words[] = {
 			0x000a0001,
 			3,
@@ -274,7 +289,7 @@ static void test_stream(void **state)
 		assert_int_equal(stream.cmd_bytes, sizeof(words));
 		assert_memory_equal(stream.cmds, words, sizeof(words));
 	}
-	/* Objects live as long as the commands that name them. */
+	/* Objects live as long as the commands that use them. */
 	tessera_bo_del(b);
 	assert_int_not_equal(mock_of(state)->last_bind.op, DRM_TESSERA_VM_BIND_UNMAP);
 	tessera_cmdbuf_reset(cb);
@@ -285,7 +300,10 @@ static void test_stream(void **state)
 	tessera_vm_del(vm);
 }
 
-/* Nothing is cut, so that state stays where a bind would have made it undefined. */
+/*
+ * Nothing is cut, so a bind must not make the state undefined: fails if
+ * SET_STATE is sent again.
+ */
 static void test_state_stays(void **state)
 {
 	struct tessera_vm *vm = new_vm(state);
@@ -330,14 +348,18 @@ static struct tessera_cmdbuf *new_work(struct tessera_context *ctx, struct tesse
 	return cb;
 }
 
-/* Commands lie where the device reads them until their job is over, and then others do. */
+/*
+ * Commands stay in memory that the device reads until their job is over. The
+ * memory is then reused. Fails if commands overwrite those of an unfinished
+ * job.
+ */
 static void test_submit(void **state)
 {
 	struct mock *mock = mock_of(state);
 	struct tessera_vm *vm = new_vm(state), *other = new_vm(state);
 	struct tessera_context *ctx = new_context(vm), *stranger = new_context(other);
 	struct tessera_bo *bo = mock_bo(dev_of(state), 4096);
-	/* 32 KiB and a bit: one fits into a block. */
+	/* A bit more than 32 KiB: one block holds one of them. */
 	struct tessera_cmdbuf *cb = new_work(ctx, bo, 8192), *empty;
 	struct tessera_fence *fence;
 	struct tessera_submit_args args = { .fence = &fence };
@@ -361,14 +383,17 @@ static void test_submit(void **state)
 			 DRM_TESSERA_SYNC_SIGNAL | DRM_TESSERA_SYNC_TIMELINE);
 	assert_int_equal(mock->last_syncs[1].point, 1);
 	tessera_fence_del(fence);
-	/* The bytes are there; it is mapped, read-only, and resident. */
+	/* The commands are copied, mapped read-only and resident. */
 	assert_memory_equal(mock->memory, cb->cmds, 72);
 	assert_int_equal(mock->last_bind.address, first);
 	promise(mock->last_bind.flags == DRM_TESSERA_VM_BIND_READ_ONLY,
 		"commands, which the GPU may only read, are mapped so that it can write them");
 	assert_int_equal(mock->last_handles[0], mock->last_bind.handle);
 
-	/* The job is not over: elsewhere. One that fails uses no point. */
+	/*
+	 * The job is unfinished, so the next commands go to another block. A
+	 * failed submission uses no point.
+	 */
 	mock->fail_request = DRM_IOCTL_TESSERA_SUBMIT_VM;
 	mock->fail_errno = EIO;
 	assert_int_equal(tessera_context_submit(ctx, cb, NULL), -EIO);
@@ -379,7 +404,7 @@ static void test_submit(void **state)
 		"commands are written over those of a job that is not over: both are at 0x%llx",
 		(unsigned long long)second);
 	assert_int_equal(mock->last_syncs[0].point, 2);
-	/* Over: the first block again, and no new one. */
+	/* The job is over, so its block is reused and no new one is created. */
 	mock->reached = 1;
 	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
 	assert_int_equal(mock->last_submit_vm.cmds, first);
@@ -395,7 +420,7 @@ static void test_submit(void **state)
 	tessera_vm_del(other);
 }
 
-/* Short ones share a block. */
+/* Short command buffers share a block. */
 static void test_submit_short(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -421,7 +446,10 @@ static void test_submit_short(void **state)
 	tessera_vm_del(vm);
 }
 
-/* However many are queued, their commands have a limit; behind it the oldest is waited for, asleep. */
+/*
+ * The memory for queued commands has a limit. At the limit the library sleeps
+ * until the oldest job is over.
+ */
 static void test_submit_bounded(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -458,7 +486,10 @@ static bool is_listed(struct mock *mock, struct tessera_bo *bo)
 	return mock->listed[tessera_bo_handle(bo)];
 }
 
-/* RES-1 RES-3: what fits from the front; what was asked for longest ago goes first, what is kept never. */
+/*
+ * RES-1 RES-3: a phase lists the objects from the front that fit. The least
+ * recently requested objects are evicted first, kept ones never.
+ */
 static void test_phases(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -473,13 +504,19 @@ static void test_phases(void **state)
 	assert_int_equal(tessera_vm_phase(vm, bos, OBJECTS), 3);
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		assert_int_equal(is_listed(mock, bos[i]), i < 3);
-	/* The next ones, for the first; what is there already is not listed again. */
+	/*
+	 * The next phase replaces the first objects. Listed objects are not
+	 * listed again.
+	 */
 	assert_int_equal(tessera_vm_phase(vm, bos + 2, 2), 2);
 	assert_false(is_listed(mock, bos[0]));
 	assert_true(is_listed(mock, bos[1]));
 	assert_true(is_listed(mock, bos[2]));
 	assert_true(is_listed(mock, bos[3]));
-	/* One of this phase is not pushed out for a later one of it. */
+	/*
+	 * An object of this phase is not evicted for a later one of the same
+	 * phase.
+	 */
 	twice[0] = bos[1];
 	twice[1] = bos[1];
 	twice[2] = bos[7];
@@ -487,13 +524,13 @@ static void test_phases(void **state)
 	assert_true(is_listed(mock, bos[1]));
 	assert_true(is_listed(mock, bos[7]));
 	assert_true(is_listed(mock, kept));
-	/* What fits without it is there still. */
+	/* An object that still fits stays listed. */
 	assert_false(is_listed(mock, bos[2]));
 	assert_true(is_listed(mock, bos[3]));
 	assert_int_equal(tessera_vm_phase(vm, NULL, 0), 0);
 	assert_int_equal(tessera_vm_phase(NULL, bos, OBJECTS), OBJECTS);
 
-	/* Counted, and all or nothing. */
+	/* Keeping is counted, and is done for all objects or none. */
 	assert_int_equal(tessera_vm_make_resident(vm, &kept, 1), 0);
 	assert_int_equal(tessera_vm_make_resident(vm, bos, 4), -ENOMEM);
 	assert_int_equal(tessera_vm_evict(vm, bos, 1), -EINVAL);
@@ -517,7 +554,7 @@ static void test_phases(void **state)
 	assert_int_equal(mock->mapped_bytes, 0);
 }
 
-/* A call that fails for want of anything else lists nothing. */
+/* A call that fails with another error than -ENOMEM lists nothing. */
 static void test_phase_fails(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -533,14 +570,17 @@ static void test_phase_fails(void **state)
 	mock->fail_errno = 0;
 	assert_int_equal(tessera_vm_phase(vm, bos, 2), 2);
 	assert_true(is_listed(mock, bos[1]));
-	/* A VM takes off the list what it has put there. */
+	/* A deleted VM removes its objects from the list. */
 	tessera_vm_del(vm);
 	assert_int_equal(mock->listed_bytes, 0);
 	tessera_bo_del(bos[0]);
 	tessera_bo_del(bos[1]);
 }
 
-/* RES-2: somebody has pushed out what is listed, and there is too much of it by now. */
+/*
+ * RES-2: another client has evicted listed objects, and the list does not fit
+ * any more. The submission evicts objects of earlier phases and is repeated.
+ */
 static void test_submit_trims(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -561,7 +601,7 @@ static void test_submit_trims(void **state)
 	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
 	assert_false(is_listed(mock, bos[0]));
 	assert_true(is_listed(mock, bos[2]));
-	/* There is nothing left to give up. */
+	/* No object of an earlier phase is left, so the submission fails. */
 	mock->room = MIB(1);
 	mock->vm_out_of_memory = 100;
 	assert_int_equal(tessera_context_submit(ctx, cb, NULL), -ENOMEM);
@@ -574,7 +614,11 @@ static void test_submit_trims(void **state)
 	tessera_vm_del(vm);
 }
 
-/* Caches are cared for where the kernel does not know of jobs, and nowhere else. */
+/*
+ * The library maintains CPU caches only for objects that jobs may use without
+ * listing them. Fails if reads or writes of such an object are not flushed, or
+ * others are.
+ */
 static void test_caches(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -592,7 +636,7 @@ static void test_caches(void **state)
 		"tessera_bo_read() reads what caches have, not what jobs have written");
 	assert_int_equal(mock->last_flush.offset, 8);
 	assert_int_equal(mock->last_flush.size, 4);
-	/* COH-10: what is written is behind the caches before a job can look for it */
+	/* COH-10: written bytes leave the caches before a job can read them */
 	word = 0x12345678;
 	assert_int_equal(tessera_bo_write(bo, 8, &word, 4), 0);
 	assert_int_equal(mock->last_flush.offset, 8);
@@ -607,7 +651,7 @@ static void test_caches(void **state)
 	tessera_vm_del(vm);
 }
 
-/* A surface of two objects wants jobs that the kernel knows. */
+/* A surface pair needs a context whose jobs list their objects. */
 static void test_surface(void **state)
 {
 	struct tessera_vm *vm = new_vm(state);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The library in the guest, on the real driver: the same program in both models, against a model of all bytes (TAP).
- * The device is smaller than what it works with.
+ * The library in the guest, on the real driver (TAP). Each test runs with both
+ * addressing models and compares all bytes with a reference model. The working
+ * set is larger than the device's memory. A test fails if bytes differ, a job
+ * fails, or the device counts an error.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -36,15 +38,15 @@ static void fail(int line, const char *what, int ret)
 	_exit(1);
 }
 
-/* A client, of one of the models. */
+/* A client with one addressing model. */
 struct client {
 	struct tessera_device *dev;
-	struct tessera_vm *vm; /* of the context; NULL: patched */
+	struct tessera_vm *vm; /* VM of the context; NULL: patched addressing */
 	struct tessera_context *ctx;
 	struct tessera_cmdbuf *cb;
 	struct tessera_syncobj *timeline;
-	uint64_t point; /* of the last submission */
-	uint64_t errors; /* of the device, before */
+	uint64_t point; /* point of the last submission */
+	uint64_t errors; /* errors that the device had counted before */
 };
 
 static uint64_t device_errors(struct tessera_device *dev)
@@ -85,7 +87,7 @@ static void client_close(struct client *c)
 	tessera_device_del(c->dev);
 }
 
-/* Submit what is recorded, checked, and forget it. */
+/* Check and submit the recorded commands, then reset the buffer. */
 static void submit(struct client *c)
 {
 	const struct tessera_sync signal = { .obj = c->timeline, .point = ++c->point };
@@ -118,7 +120,7 @@ static void bind(struct client *c, uint32_t slot, struct tessera_bo *bo, uint64_
 	require_ok(tessera_cmdbuf_bind(c->cb, slot, bo, &view));
 }
 
-/* Words of a buffer. */
+/* Rectangle of words in a buffer. */
 static struct tessera_rect words(uint32_t first, uint32_t count)
 {
 	return (struct tessera_rect){ first, 0, count, 1 };
@@ -133,24 +135,24 @@ static struct tessera_bo *new_staging(struct client *c, uint64_t size)
 	return bo;
 }
 
-/* ---- Both models, the same bytes ------------------------------------------------ */
+/* ---- Same bytes in both models ------------------------------------------- */
 
 #define OBJECTS 20
 #define OBJECT_BYTES MIB(1)
 #define OBJECT_WORDS ((uint32_t)(OBJECT_BYTES / 4))
 #define ROUNDS 40
-#define OPS 6 /* of a round */
+#define OPS 6 /* per round */
 
-/* A fill, or a copy; of one object or two. */
+/* A fill of one object, or a copy from another one. */
 struct op {
-	uint32_t to, from; /* the same: a fill */
+	uint32_t to, from; /* equal: a fill */
 	uint32_t at, source, count, value;
 };
 
 struct world {
 	struct client *c;
 	struct tessera_bo *bos[OBJECTS], *staging;
-	uint32_t *model; /* of all objects */
+	uint32_t *model; /* words of all objects */
 	uint32_t random;
 };
 
@@ -204,7 +206,7 @@ static void record_op(struct world *w, const struct op *op)
 	require_ok(tessera_cmdbuf_unbind(w->c->cb, 1));
 }
 
-/* As many of them at once as find room. */
+/* Run the operations in as few submissions as memory allows. */
 static void run_round(struct world *w)
 {
 	struct tessera_bo *bos[2 * OPS];
@@ -243,7 +245,11 @@ static void check_object(struct world *w, uint32_t which)
 	free(bytes);
 }
 
-/* A new object reads as zero, and is so to a job that copies from it. */
+/*
+ * Random fills and copies on more objects than fit in memory. Fails if an
+ * object differs from the model. New objects read as zero, also for a job that
+ * copies from them.
+ */
 static void same_bytes(bool vm)
 {
 	struct client c = client_open(vm);
@@ -266,13 +272,13 @@ static void same_bytes(bool vm)
 	client_close(&c);
 }
 
-/* ---- Renaming ---------------------------------------------------------------------- */
+/* ---- Renaming ------------------------------------------------------------ */
 
 #define TURNS 96
 #define BUFFER_BYTES 1024
 #define BUFFER_WORDS (BUFFER_BYTES / 4)
 
-/* Work that takes a while, so that what is queued behind it has not begun. */
+/* Submit work that takes a while, so that later jobs have not begun yet. */
 static void keep_busy(struct client *c, struct tessera_bo *bo)
 {
 	const struct tessera_rect all = words(0, OBJECT_WORDS);
@@ -305,14 +311,19 @@ static void write_words(struct tessera_buffer *buffer, uint32_t flags, uint32_t 
 	require_ok(tessera_buffer_unlock(buffer, flags));
 }
 
-/* A job that copies the buffer, as it is now, to its place in the log. */
+/*
+ * Submit a job that copies the buffer's current contents to their place in the
+ * log.
+ */
 static void log_buffer(struct client *c, struct tessera_buffer *buffer, struct tessera_bo *log,
 		       uint32_t turn)
 {
 	const struct tessera_rect all = words(0, BUFFER_WORDS);
 	struct tessera_bo *bo = tessera_buffer_bo(buffer);
 
-	/* Once for each time: what is not kept any more goes with the object. */
+	/*
+	 * Keep it resident until the object is deleted, which also undoes this.
+	 */
 	require_ok(tessera_vm_make_resident(c->vm, &bo, 1));
 	bind(c, 0, log, 0, true);
 	bind(c, 1, bo, tessera_buffer_offset(buffer), false);
@@ -329,7 +340,11 @@ static void check_log(struct tessera_bo *log, uint32_t turn, const uint32_t *wan
 	require(!memcmp(got, want, sizeof(got)));
 }
 
-/* Each job has read what was there when it was submitted, whatever the CPU has written since. */
+/*
+ * Each job reads the contents at the time of its submission, although the CPU
+ * discards and writes the buffer meanwhile. Fails if a logged copy has later
+ * bytes.
+ */
 static void rename_buffers(bool vm, uint32_t slices)
 {
 	const uint32_t discard = TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE;
@@ -375,9 +390,10 @@ static bool is_done(struct client *c)
 }
 
 /*
- * While a job reads the buffer: a lock that does not wait says so, and an unsynchronized one
- * succeeds. The job runs through both calls if it is not done behind them; if it is done by then,
- * nothing was shown.
+ * While a job reads the buffer, a lock with DONTBLOCK returns -EBUSY, and an
+ * unsynchronised lock succeeds. If the job is still running after both calls,
+ * it was running during them. Returns false if it ended too early to show
+ * anything.
  */
 static bool locks_beside_a_job(struct client *c, struct tessera_buffer *buffer)
 {
@@ -397,7 +413,11 @@ static bool locks_beside_a_job(struct client *c, struct tessera_buffer *buffer)
 	return !is_done(c);
 }
 
-/* What jobs do not read is written without a wait; what they do, behind them. */
+/*
+ * The CPU writes bytes that jobs do not read without waiting, and other bytes
+ * after the jobs. Fails if a lock does not wait, waits without need, or changes
+ * the object.
+ */
 static void no_overwrite(bool vm)
 {
 	struct client c = client_open(vm);
@@ -408,7 +428,7 @@ static void no_overwrite(bool vm)
 	uint32_t want[BUFFER_WORDS], turns = 1;
 
 	write_words(buffer, TESSERA_MAP_WRITE, 0, BUFFER_WORDS / 2, 1000);
-	/* Held up, until that takes longer than the calls. */
+	/* Repeat with more work, until the job takes longer than the calls. */
 	for (bool shown = false; !shown; turns *= 2) {
 		require(turns <= 256);
 		for (uint32_t i = 0; i < turns; i++)
@@ -419,7 +439,7 @@ static void no_overwrite(bool vm)
 			finish(&c);
 	}
 	require(tessera_buffer_bo(buffer) == object);
-	/* A lock that waits finds the job done, and the same bytes. */
+	/* A lock that waits returns after the job, with the same object. */
 	write_words(buffer, TESSERA_MAP_WRITE, 0, BUFFER_WORDS, 7000);
 	require(is_done(&c));
 	require(tessera_buffer_bo(buffer) == object);
@@ -437,9 +457,9 @@ static void no_overwrite(bool vm)
 	client_close(&c);
 }
 
-/* ---- Objects that are used again --------------------------------------------------- */
+/* ---- Reused objects ------------------------------------------------------ */
 
-/* Fill it, and copy it to its place in the log. */
+/* Submit a job that fills the object and copies it to its place in the log. */
 static void use_object(struct client *c, struct tessera_bo *bo, struct tessera_bo *log,
 		       uint32_t turn)
 {
@@ -453,7 +473,11 @@ static void use_object(struct client *c, struct tessera_bo *bo, struct tessera_b
 	submit(c);
 }
 
-/* Given up when it was submitted, and taken by the next: never one that a job still uses, and no more than are needed. */
+/*
+ * Objects are given to the cache when they are submitted, and taken for the
+ * next job. Fails if an object is reused while a job uses it, or if the cache
+ * does not reuse the last object.
+ */
 static void use_again(bool vm)
 {
 	struct client c = client_open(vm);
@@ -468,7 +492,7 @@ static void use_again(bool vm)
 		require_ok(tessera_cache_take(cache, &desc, &bo));
 		require(tessera_bo_size(bo) == KIB(64));
 		use_object(&c, bo, log, turn);
-		/* Where all is done that was given up there is one. */
+		/* After this all given objects are idle. */
 		if (turn % 32 == 31)
 			finish(&c);
 		if (turn >= TURNS - 2)
@@ -489,9 +513,12 @@ static void use_again(bool vm)
 	client_close(&c);
 }
 
-/* ---- Memory of the process ------------------------------------------------------- */
+/* ---- Memory of the process ----------------------------------------------- */
 
-/* Jobs read and write it where it is. */
+/*
+ * Jobs read and write memory of the process in place. Fails if the copy
+ * differs.
+ */
 static void user_memory(bool vm)
 {
 	const struct tessera_rect all = words(0, BUFFER_WORDS);
@@ -532,9 +559,9 @@ static void user_memory(bool vm)
 	client_close(&c);
 }
 
-/* ---- Usages ------------------------------------------------------------------------ */
+/* ---- Usages -------------------------------------------------------------- */
 
-/* Textures, render targets, vertices, commands of a VM: all that jobs use is in a segment. */
+/* Objects of every usage are in a supported segment while jobs use them. */
 static void every_usage(bool vm)
 {
 	static const enum tessera_usage usages[] = { TESSERA_USAGE_TEXTURE,
@@ -562,7 +589,7 @@ static void every_usage(bool vm)
 	client_close(&c);
 }
 
-/* ---- All of them ---------------------------------------------------------------- */
+/* ---- List of tests ------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -577,7 +604,7 @@ static const struct {
 	{ "SEG-15 every usage is resident in a segment", every_usage },
 };
 
-/* In a process of its own, so that all it has goes with it. */
+/* Run the test in a child process, which frees all its resources at exit. */
 static bool run_test(void (*run)(bool vm), bool vm)
 {
 	pid_t pid = fork();
