@@ -745,10 +745,11 @@
 #define TSR_COPY_DWORDS			10
 
 /*
- * BLIT: 1 destination slot, 2 source slot, 3 dst x | y << 16, 4 dst w | h << 16,
- * 5 src x | y << 16, 6 src w | h << 16, 7 sampler | blend << 8, 8 colour (as
- * TSR_STATE_COLOR), 9 zero. Scales, converts and blends. The only sampler flag
- * is TSR_SAMPLER_LINEAR: samples are always clamped to the source rectangle.
+ * BLIT: 1 destination slot, 2 source slot, 3 dst x | y << 16,
+ * 4 dst w | h << 16, 5 src x | y << 16, 6 src w | h << 16,
+ * 7 sampler | blend << 8, 8 colour (as TSR_STATE_COLOR), 9 zero.
+ * Scales, converts and blends. The only sampler flag is TSR_SAMPLER_LINEAR:
+ * samples are always clamped to the source rectangle.
  */
 #define TSR_OP_BLIT			0x12
 #define TSR_BLIT_DWORDS			10

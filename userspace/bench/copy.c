@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* ---- copy_linear, copy_swizzled: device clock around copies in video memory  */
+/* ---- copy_linear, copy_swizzled: copies in video memory, by device time -- */
 
 #define COPIES 8
 #define COPY_BYTES (16 * MIB)

@@ -6,9 +6,9 @@
  *   REF memcpy BYTES     -> bytes per second of one copy on the host, right now
  *   ROW {json}           a finished row: all samples and their references
  *
- * Values and references are measured alternately, so that a machine that becomes
- * slower affects both. Arguments are names of benches. scripts/bench.sh knows
- * which device each bench needs.
+ * Values and references are measured alternately, so that a machine that
+ * becomes slower affects both. Arguments are names of benches. scripts/bench.sh
+ * knows which device each bench needs.
  */
 #include "bench.h"
 

@@ -249,7 +249,7 @@ void bench_stall_split(void)
 	small_forget(bo);
 }
 
-/* ---- The same with preemption, compared with processes that only use the CPU  */
+/* ---- The same with preemption, beside processes that only use the CPU ---- */
 
 #define BURN_PERIOD 0.010
 

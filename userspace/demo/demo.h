@@ -74,7 +74,7 @@ enum demo_way {
  */
 struct scene_texture {
 	enum demo_way way; /* unless WAY_JOBS, the texture is not a variant */
-	/* WAY_DISCARD: the texture that it replaces; its own index: the first one. */
+	/* WAY_DISCARD: the texture that it replaces; the first one: itself. */
 	uint32_t before;
 	const struct image *image;
 	uint32_t image_index;

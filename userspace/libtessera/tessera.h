@@ -534,7 +534,7 @@ struct tessera_lint {
 	uint32_t unbind_without_entry; /* UNBIND_SLOT without a NULL entry */
 	uint32_t entry_without_packet; /* entries that cover no bind or unbind packet */
 	uint32_t unordered; /* entries with a lower split offset than the one before */
-	/* Entries inside a packet, beyond the end, or valid too late or too long. */
+	/* Entries inside a packet, beyond the end, valid too late or too long. */
 	uint32_t misplaced;
 	uint32_t stale_state; /* draws that use state not set since the last split point */
 	uint32_t unbound_use; /* work on a slot that is not bound */

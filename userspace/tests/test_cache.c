@@ -65,7 +65,8 @@ static void test_again(void **state)
 	assert_int_equal(mock->offered, DRM_TESSERA_OFFER_LOW);
 	assert_int_equal(mock->last_handles[0], handle);
 	/*
-	 * The cache does not reuse it for another size, other flags or other segments.
+	 * The cache does not reuse it for another size, other flags or other
+	 * segments.
 	 */
 	desc.size = 20481;
 	other = take(cache, &desc);

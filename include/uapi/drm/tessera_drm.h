@@ -841,7 +841,7 @@ struct drm_tessera_bo_wait {
  *
  * Locks are counted per object and open file. Closing the file, or a handle of
  * the object, releases them. If an object was in no segment when it was locked
- * and supports memory segments only, it has to stay where the CPU can see it.
+ * and supports memory segments only, the lock keeps it out of them (LOCK-22).
  * While it is locked, SUBMIT and MAKE_RESIDENT of the same open file return
  * -EBUSY for it, and so does a commit that shows a framebuffer which that file
  * has made of it. Other files may move it and show it.
@@ -1340,9 +1340,9 @@ struct drm_tessera_fence_signal {
  * handle is given. It then moves these objects, and all listed objects that
  * were evicted meanwhile, into a segment of their sets that the GPU can write
  * (for GPU_READ_ONLY objects: any of their segments). A listed object stays
- * there while jobs run that bring no allocation list, whatever other clients
- * do. It may be evicted between jobs, and is brought back before the next one.
- * Without @handles the call only brings the listed objects back.
+ * there while jobs run that bring no allocation list, independently of other
+ * clients. It may be evicted between jobs, and is brought back before the next
+ * one. Without @handles the call only brings the listed objects back.
  *
  * The call returns without waiting for the paging: @syncs signal when the
  * paging is done. Jobs that are submitted before that wait for it by
@@ -1637,8 +1637,8 @@ struct drm_tessera_vm_bind {
  * Errors, with nothing done:
  *
  * - -EINVAL: unknown flags; @size 0; @address or @size not a multiple of the
- *   page size; a range that wraps; the device has no aperture that the GPU can
- *   write.
+ *   page size; a range that wraps; without GPU_READ_ONLY, no aperture that the
+ *   GPU can write.
  * - -EFAULT: nothing is mapped somewhere in the range.
  * - -EPERM: memory that is not private and anonymous (of a file, shared,
  *   hugetlb pages, of a device); memory that may not be read or, without
