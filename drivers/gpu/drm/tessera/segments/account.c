@@ -2,19 +2,22 @@
 /**
  * DOC: accounts
  *
- * An account counts what an open file uses. It is refcounted because buffer
- * objects and jobs may outlive the file; it does not outlive the device, which is kept until
- * the last of those is gone.
+ * An account counts the memory and engine time that an open file uses. It is
+ * refcounted, because buffer objects and jobs may outlive the file. The device
+ * outlives all accounts: it is kept until the last buffer object and job are
+ * gone.
  *
- * Memory is shared out among processes, not files: each account has a payer, the process
- * that was the first to make something through the file. So a display server that opens a
- * file for a program and passes it on does not pay for it, a file that children
- * inherit stays the parent's, and a process gains nothing by opening more files. A payer lives as
- * long as there is an account of it, also when the process has gone.
+ * Memory is shared among processes, not among files. Each account is charged to
+ * one process, its payer. The payer is the process that first makes something
+ * through the file, or submits through it. A display server that opens a file
+ * and passes it to a program is not charged for it. A file that children
+ * inherit stays charged to the parent. A process gains nothing by opening more
+ * files. A payer lives as long as one of its accounts, even after the process
+ * has exited.
  *
- * Use and demand of memory, the list of payers and their fair shares (SEG-8, SEG-9; the
- * arithmetic is in pure/share.c) are under one leaf mutex in &struct tessera_clients; the other
- * counters are atomic.
+ * One leaf mutex in &struct tessera_clients protects the use of memory, the
+ * demand, the list of payers and their fair shares (SEG-8, SEG-9; the
+ * arithmetic is in pure/share.c). The other counters are atomic.
  */
 
 #include <linux/jiffies.h>
@@ -31,10 +34,13 @@
 #include "segments/segments.h"
 #include "tessera_device.h"
 
-/* A payer that used or asked for memory this recently competes for it; debugfs may change that. */
+/*
+ * For how long a use or request counts as demand; the default of a debugfs
+ * knob.
+ */
 #define DEMAND_WINDOW_MS	2000
 
-/* The part of the machine's memory that all processes may keep from being swapped out. */
+/* Fraction of the machine's memory that all processes together may pin. */
 #define PIN_FRACTION		8
 
 /**
@@ -74,7 +80,7 @@ void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u6
 }
 
 /**
- * tessera_account_create() - open an account
+ * tessera_account_create() - create an account
  * @tdev: the device
  *
  * Return: the account with one reference and no payer yet, or an ERR_PTR().
@@ -123,10 +129,11 @@ static void add_payer_locked(struct tessera_clients *clients, struct tessera_pay
 }
 
 /**
- * tessera_account_bind() - see that an account has somebody who pays
- * @account: the account; to be called before anything is charged to it
+ * tessera_account_bind() - make the calling process the payer of an account
+ * @account: the account
  *
- * That is the calling process, unless there is one already.
+ * Call this before the account is charged for the first time. Does nothing if
+ * the account has a payer already.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -135,7 +142,7 @@ int tessera_account_bind(struct tessera_account *account)
 	struct tessera_clients *clients = account->tdev->clients;
 	struct tessera_payer *payer, *spare;
 
-	/* Pairs with the release below: who sees the payer sees its id. */
+	/* Pairs with the release below: a set payer implies a set id. */
 	if (smp_load_acquire(&account->payer))
 		return 0;
 
@@ -177,10 +184,11 @@ struct tessera_account *tessera_account_get(struct tessera_account *account)
 }
 
 /**
- * tessera_account_close() - a file is closed
- * @account: its account, which may live on for what the file has left behind
+ * tessera_account_close() - note that a file is closed
+ * @account: the file's account; jobs and objects of the file may keep it alive
  *
- * With the last file of a process goes what it has reserved.
+ * The last open file of a process takes the memory reservations of the process
+ * with it.
  */
 void tessera_account_close(struct tessera_account *account)
 {
@@ -220,10 +228,10 @@ static void put_payer_locked(struct tessera_device *tdev, struct tessera_payer *
 }
 
 /**
- * tessera_account_is_mine() - whether the calling process pays
+ * tessera_account_is_mine() - whether the calling process is the payer
  * @account: the account
  *
- * Return: whether it does.
+ * Return: true if it is.
  */
 bool tessera_account_is_mine(const struct tessera_account *account)
 {
@@ -257,8 +265,8 @@ void tessera_account_put(struct tessera_account *account)
 }
 
 /**
- * tessera_account_charge() - book memory taken
- * @account: who
+ * tessera_account_charge() - charge memory to an account
+ * @account: the account
  * @seg_index: index of the segment
  * @bytes: how much
  */
@@ -276,8 +284,8 @@ void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 
 }
 
 /**
- * tessera_account_uncharge() - book memory given back
- * @account: who
+ * tessera_account_uncharge() - return memory that was charged
+ * @account: the account
  * @seg_index: index of the segment
  * @bytes: how much
  */
@@ -295,12 +303,12 @@ void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u6
 }
 
 /**
- * tessera_account_pin() - book pages that stay what they are
- * @account: who
+ * tessera_account_pin() - charge pages that must not move
+ * @account: the account
  * @bytes: how much
  *
- * A process may pin as much as it leaves to all others. So some is left however many processes pin all
- * they can.
+ * A process may pin at most as much as it leaves for all others. Some of the
+ * limit always remains, no matter how many processes pin as much as they can.
  *
  * Return: 0, or -EDQUOT if that is too much.
  */
@@ -323,8 +331,8 @@ int tessera_account_pin(struct tessera_account *account, u64 bytes)
 }
 
 /**
- * tessera_account_unpin() - book pages that may go again
- * @account: who
+ * tessera_account_unpin() - return what tessera_account_pin() has charged
+ * @account: the account
  * @bytes: how much
  */
 void tessera_account_unpin(struct tessera_account *account, u64 bytes)
@@ -334,11 +342,11 @@ void tessera_account_unpin(struct tessera_account *account, u64 bytes)
 }
 
 /**
- * tessera_account_want() - note that an account uses, or asks for, memory
- * @account: who
+ * tessera_account_want() - note demand for memory in a segment
+ * @account: the account that uses memory there, or asks for it
  * @seg_index: index of the segment
  *
- * For a while its payer competes for the segment.
+ * The payer of the account competes for the segment until the demand expires.
  */
 void tessera_account_want(struct tessera_account *account, u32 seg_index)
 {
@@ -355,8 +363,8 @@ void tessera_account_want(struct tessera_account *account, u32 seg_index)
 }
 
 /**
- * tessera_account_add_engine_time() - book engine time
- * @account: who
+ * tessera_account_add_engine_time() - charge engine time
+ * @account: the account
  * @engine: engine index
  * @ns: nanoseconds
  *
@@ -368,12 +376,12 @@ void tessera_account_add_engine_time(struct tessera_account *account, u32 engine
 }
 
 /**
- * tessera_account_banned() - ask whether a client has hung engines too often
- * @account: who
+ * tessera_account_banned() - ask whether a process has hung engines too often
+ * @account: one of its accounts
  *
  * Any context.
  *
- * Return: true if none of its work is to be run any more.
+ * Return: true if none of its jobs may run again.
  */
 bool tessera_account_banned(struct tessera_account *account)
 {
@@ -399,7 +407,7 @@ u64 tessera_account_used(struct tessera_account *account, u32 seg_index)
 	return used;
 }
 
-/* Demand lapses by itself; nobody counts on it between two looks. */
+/* Demand has no timer: it is dropped when a reader of shares calls this. */
 static void expire_locked(struct tessera_device *tdev, u32 seg_index)
 {
 	u64 window = msecs_to_jiffies(READ_ONCE(tdev->demand_window_ms));
@@ -415,7 +423,7 @@ static void expire_locked(struct tessera_device *tdev, u32 seg_index)
 }
 
 /**
- * tessera_account_expire() - forget demand that has lapsed
+ * tessera_account_expire() - drop demand that has expired
  * @tdev: the device
  * @seg_index: index of the segment
  */
@@ -429,11 +437,12 @@ void tessera_account_expire(struct tessera_device *tdev, u32 seg_index)
 }
 
 /**
- * tessera_account_share() - what a process can count on in a segment
+ * tessera_account_share() - bytes that a process can count on in a segment
  * @account: one of its accounts
  * @seg_index: index of the segment
  *
- * Of what tessera_account_expire() has left of demand. Its fair share, and more while others leave memory free.
+ * That is its fair share, and more while other processes leave memory free.
+ * Demand counts until tessera_account_expire() drops it.
  *
  * Return: bytes.
  */
@@ -453,9 +462,9 @@ u64 tessera_account_share(struct tessera_account *account, u32 seg_index)
  * tessera_account_reserve() - set what a process has reserved in a segment
  * @account: one of its accounts
  * @seg_index: index of the segment
- * @bytes: how much of its share is not to depend on others
+ * @bytes: the part of its share that must not depend on other processes
  *
- * Return: 0, or -ENOSPC if all have reserved too much already.
+ * Return: 0, or -ENOSPC if all reservations together would be too large.
  */
 int tessera_account_reserve(struct tessera_account *account, u32 seg_index, u64 bytes)
 {
@@ -476,7 +485,7 @@ int tessera_account_reserve(struct tessera_account *account, u32 seg_index, u64 
  * tessera_account_reserved() - what a process has reserved in a segment
  * @account: one of its accounts
  * @seg_index: index of the segment
- * @reservable: receives the most that it could have
+ * @reservable: receives the most that it could reserve
  *
  * Return: bytes.
  */
@@ -495,9 +504,9 @@ u64 tessera_account_reserved(struct tessera_account *account, u32 seg_index, u64
 }
 
 /**
- * tessera_account_owners() - note how all processes use a segment
- * @account: an account of the process that wants memory there
- * @seg_index: index of the segment, whose manager is locked
+ * tessera_account_owners() - snapshot of how all processes use a segment
+ * @account: an account of the process that needs memory there
+ * @seg_index: index of the segment; its manager is locked
  *
  * Fills in &tessera_tenant.owner of all processes.
  *
@@ -528,10 +537,10 @@ u64 tessera_account_owners(struct tessera_account *account, u32 seg_index)
 }
 
 /**
- * tessera_account_print() - how all processes use a segment, for debugfs
+ * tessera_account_print() - print how all processes use a segment, for debugfs
  * @tdev: the device
  * @seg_index: index of the segment
- * @p: where to
+ * @p: the printer
  */
 void tessera_account_print(struct tessera_device *tdev, u32 seg_index, struct drm_printer *p)
 {

@@ -2,11 +2,15 @@
 /**
  * DOC: budgets
  *
- * What a client can count on in a set of segments, and who wants to hear when that changes.
- * Accounts say when anything has; a worker looks then, and once in a while, for demand lapses
- * by itself. So whoever takes memory does no more than wake the worker, if anybody listens.
+ * A budget is the number of bytes that a client can count on in a set of
+ * segments. A client can register an eventfd that is signalled when its budget
+ * changes. Accounts report each change of use or share, and a worker then
+ * compares the budgets. The worker also runs periodically, because demand
+ * expires without an event. So a client that takes memory only queues the
+ * worker, and only if a client has registered an eventfd.
  *
- * &tessera_budgets.lock is taken with nothing held; the accounts' is taken inside.
+ * &tessera_budgets.lock is taken with no other lock held. The accounts' lock
+ * nests inside.
  */
 
 #include <linux/atomic.h>
@@ -20,39 +24,39 @@
 #include "segments/segments.h"
 #include "tessera_device.h"
 
-/* Part of the segments' size by which a budget changes before anybody is told. */
+/* Fraction of the segments' size by which a budget must change for an event. */
 #define STEP_FRACTION	16
 
-/* Changes come in swarms. */
+/* Delay of the worker, as changes come in bursts. */
 #define SETTLE_MS	10
 
-/* How often demand is looked at that may have lapsed. */
+/* Period at which the worker checks for expired demand. */
 #define PERIOD_MS	500
 
-/* One who listens. */
+/* A client that is told about changes of its budget. */
 struct tessera_budget_watch {
 	struct list_head node;
-	/* Outlives the watch, as it is the file's. */
+	/* The file's account, so it outlives the watch. */
 	struct tessera_account *account;
 	u32 indexes;
 	struct eventfd_ctx *eventfd;
-	/* The budget it was told, or knew at first. */
+	/* The budget when it was last reported, or when the watch was set. */
 	u64 told;
 };
 
 struct tessera_budgets {
-	/* Protects what follows. */
+	/* Protects all below but @changed. */
 	struct mutex lock;
 	struct list_head watches;
 	struct delayed_work work;
 	struct tessera_device *tdev;
-	/* Somebody listens; for anybody to read. */
+	/* There are watches; read without the lock. */
 	bool heard;
-	/* Something has changed that nobody has looked at. */
+	/* There are changes that the worker has not seen. */
 	atomic_t changed;
 };
 
-/* Of demand as it was looked at last. */
+/* Demand that has expired since the last expire() still counts. */
 static u64 sum_of(struct tessera_account *account, u32 indexes)
 {
 	u64 sum = 0;
@@ -70,8 +74,8 @@ static void expire(struct tessera_device *tdev, u32 indexes)
 }
 
 /**
- * tessera_budget_sum() - what a client can count on
- * @account: of the client
+ * tessera_budget_sum() - bytes that a client can count on
+ * @account: the client's account
  * @indexes: set of segments by index
  *
  * Return: bytes.
@@ -100,7 +104,7 @@ static void budgets_work(struct work_struct *work)
 	struct tessera_budget_watch *watch;
 
 	atomic_set(&budgets->changed, 0);
-	/* Once for all who listen: it goes through all clients. */
+	/* Once for all watches, as it walks all processes. */
 	expire(budgets->tdev, GENMASK(tessera_segment_count(budgets->tdev) - 1, 0));
 	mutex_lock(&budgets->lock);
 	list_for_each_entry(watch, &budgets->watches, node) {
@@ -111,18 +115,18 @@ static void budgets_work(struct work_struct *work)
 		watch->told = now;
 		eventfd_signal(watch->eventfd);
 	}
-	/* Sooner, if it is asked for already. */
+	/* Does not delay the worker if a change has queued it already. */
 	if (budgets->heard)
 		queue_delayed_work(system_wq, &budgets->work, msecs_to_jiffies(PERIOD_MS));
 	mutex_unlock(&budgets->lock);
 }
 
-/* Any locks may be held. */
+/* Called with any locks held. */
 static void budgets_changed(struct tessera_device *tdev)
 {
 	struct tessera_budgets *budgets = tdev->budgets;
 
-	/* Once, or changes that go on would put it off for ever. */
+	/* Queue it once: a stream of changes must not postpone it forever. */
 	if (READ_ONCE(budgets->heard) && !atomic_xchg(&budgets->changed, 1))
 		mod_delayed_work(system_wq, &budgets->work, msecs_to_jiffies(SETTLE_MS));
 }
@@ -140,12 +144,12 @@ static void watch_drop_locked(struct tessera_budgets *budgets, struct tessera_bu
 }
 
 /**
- * tessera_budget_watch() - be told when a budget changes
+ * tessera_budget_watch() - signal an eventfd when a budget changes
  * @tdev: the device
- * @watch: the file's place for it; what it was told before is replaced
- * @account: the file's
+ * @watch: the file's watch; an earlier one is replaced
+ * @account: the file's account
  * @indexes: set of segments by index
- * @eventfd: how to tell; taken over if it succeeds
+ * @eventfd: the eventfd; consumed on success
  *
  * Return: 0 or -ENOMEM.
  */
@@ -176,9 +180,9 @@ int tessera_budget_watch(struct tessera_device *tdev, struct tessera_budget_watc
 }
 
 /**
- * tessera_budget_unwatch() - hear no more
+ * tessera_budget_unwatch() - end tessera_budget_watch()
  * @tdev: the device
- * @watch: the file's place for it
+ * @watch: the file's watch
  */
 void tessera_budget_unwatch(struct tessera_device *tdev, struct tessera_budget_watch **watch)
 {

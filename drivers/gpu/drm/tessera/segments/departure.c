@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: departures
+ * DOC: release fences
  *
- * A range is free as soon as its object has been told to leave it; the fence of that
- * stays with the hole as a departure, and who takes a piece of the hole waits for it and for
- * nothing else. Protected by the lock of the segment's manager.
+ * An extent is free as soon as the move or discard that vacates it is queued.
+ * The fence of that job stays with the hole: a &struct tessera_departure holds
+ * it. A job that uses a part of the hole waits for this fence, and for no other
+ * job of the segment. The lock of the segment's manager protects all of this.
  */
 
 #include <linux/dma-fence.h>
@@ -19,7 +20,7 @@
 #include "tessera_assert.h"
 #include "tessera_device.h"
 
-/* Departures looked at for having signalled, each time there is a new one. */
+/* Release fences to check for completion each time that one is added. */
 #define PRUNE_MAX	4
 
 #define DEPARTURE_START(d)	((d)->start)
@@ -35,9 +36,12 @@ static void departure_free(struct tessera_departure *departure)
 }
 
 /**
- * tessera_departures_create() - prepare to leave a place
- * @departures: a list, empty; to be given to a range, or emptied with tessera_departures_destroy()
- * @num: how many runs will be left
+ * tessera_departures_create() - allocate release fences for a placement
+ * @departures: an empty list; pass it on to a range, or free its contents with
+ * tessera_departures_destroy()
+ * @num: number of extents that will be vacated
+ *
+ * The fence itself is set later, with tessera_departures_set().
  *
  * Return: 0, or -ENOMEM with the list empty.
  */
@@ -59,7 +63,7 @@ int tessera_departures_create(struct list_head *departures, u32 num)
 }
 
 /**
- * tessera_departures_destroy() - free departures that are in no segment
+ * tessera_departures_destroy() - free release fences that are in no segment
  * @departures: the list
  */
 void tessera_departures_destroy(struct list_head *departures)
@@ -74,9 +78,9 @@ void tessera_departures_destroy(struct list_head *departures)
 }
 
 /**
- * tessera_departures_set() - say when they are over
- * @departures: departures that are in no segment
- * @fence: signals when the place has been left
+ * tessera_departures_set() - set the fence
+ * @departures: release fences that are in no segment
+ * @fence: signals when the contents have left
  */
 void tessera_departures_set(struct list_head *departures, struct dma_fence *fence)
 {
@@ -93,7 +97,7 @@ static void departure_drop_locked(struct tessera_manager *mgr, struct tessera_de
 	departure_free(d);
 }
 
-/* Who has pages that are being left does not wait for that: so nobody has. */
+/* The present owner of a page does not wait for a release fence added later. */
 static bool __maybe_unused departure_is_free(struct tessera_manager *mgr, u64 start, u64 pages)
 {
 	struct drm_mm_node *node;
@@ -105,11 +109,11 @@ static bool __maybe_unused departure_is_free(struct tessera_manager *mgr, u64 st
 }
 
 /**
- * tessera_departures_add_locked() - leave pages behind
+ * tessera_departures_add_locked() - leave a release fence with a hole
  * @mgr: the manager, locked
- * @start: the first of them
- * @pages: how many, free now
- * @departures: the first of the list is taken for it
+ * @start: the first page of the hole
+ * @pages: number of pages, free now
+ * @departures: list of prepared release fences; the first of them is used
  */
 void tessera_departures_add_locked(struct tessera_manager *mgr, u64 start, u64 pages,
 				   struct list_head *departures)
@@ -138,8 +142,8 @@ void tessera_departures_add_locked(struct tessera_manager *mgr, u64 start, u64 p
 }
 
 /**
- * tessera_departures_forget_locked() - nobody is going to take anything
- * @mgr: the manager, locked
+ * tessera_departures_forget_locked() - drop all release fences
+ * @mgr: the manager, locked; nothing will be allocated any more
  */
 void tessera_departures_forget_locked(struct tessera_manager *mgr)
 {
@@ -172,12 +176,13 @@ static int departures_collect(struct tessera_manager *mgr, const struct tessera_
 }
 
 /**
- * tessera_manager_departures() - who still has to leave a range
+ * tessera_manager_departures() - collect the release fences under a placement
  * @mgr: the manager
- * @range: the range, its place taken
- * @fences: zeroed; tessera_fences_fini() even after a failure
+ * @range: the placement, allocated
+ * @fences: zeroed; call tessera_fences_fini() even after a failure
  *
- * Nobody else can begin to leave a piece of a range that is taken.
+ * Release fences are only added to holes, so none can come under the placement
+ * afterwards.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -197,12 +202,12 @@ int tessera_manager_departures(struct tessera_manager *mgr, const struct tessera
 }
 
 /**
- * tessera_manager_leaving() - ask whether somebody still has to leave a place
+ * tessera_manager_leaving() - look for an unsignalled release fence
  * @mgr: the manager
- * @lo: its lower end, a byte offset
- * @hi: its upper end
+ * @lo: byte offset of the lower end of the searched extent
+ * @hi: byte offset of its upper end
  *
- * Return: a fence of that, with a reference; NULL if all have left.
+ * Return: one such fence, with a reference; NULL if there is none.
  */
 struct dma_fence *tessera_manager_leaving(struct tessera_manager *mgr, u64 lo, u64 hi)
 {

@@ -2,13 +2,15 @@
 /**
  * DOC: managers
  *
- * The allocator under both kinds of segment manager: exact contiguous ranges on a
- * drm_mm, lowest place first, so that the split planner can predict it; and, for who does not ask
- * for one piece, whatever pages are free (pure/scatter.c). One leaf
- * mutex per manager. Charges the account of the object's owner.
+ * The allocator of a segment, behind both TTM managers. Contiguous ranges are
+ * allocated on a drm_mm at the lowest free place, so that the split planner can
+ * predict the result exactly. Objects that need not be contiguous take any free
+ * pages (pure/scatter.c). Each manager has one leaf mutex. Allocations are
+ * charged to the account of the object's owner.
  *
- * A manager keeps the placements of each process sorted in the order of eviction,
- * so that a search for victims does not look at all of them (mem/order.c).
+ * A manager keeps the placements of each process sorted in the order of
+ * eviction, so that a search for victims does not visit all of them
+ * (mem/order.c).
  */
 
 #include <kunit/visibility.h>
@@ -25,7 +27,7 @@
 #include "tessera_device.h"
 
 /**
- * tessera_range_footprint() - what an object of a size takes in a segment
+ * tessera_range_footprint() - bytes that an object of a given size takes
  * @seg: the segment
  * @bytes: size of the object
  *
@@ -59,10 +61,11 @@ u64 tessera_range_offset(struct tessera_range *range)
 }
 
 /**
- * tessera_range_at() - where a byte of an object is
- * @range: the object's
- * @at: which byte, of the range
- * @left: receives how many bytes follow each other there, this one counted; may be NULL
+ * tessera_range_at() - look up where a byte of an object is
+ * @range: the object's range
+ * @at: offset of the byte in the range
+ * @left: receives how many bytes are contiguous from there, this one included;
+ * may be NULL
  *
  * Return: byte offset in the segment.
  */
@@ -93,11 +96,11 @@ u64 tessera_range_at(const struct tessera_range *range, u64 at, u64 *left)
 }
 
 /**
- * tessera_range_run() - find a run by its place
+ * tessera_range_run() - find an extent by its place
  * @range: the range
- * @offset: where it begins, a byte offset in the segment
+ * @offset: byte offset in the segment at which the extent begins
  *
- * Return: the run; NULL if none begins there.
+ * Return: the extent; NULL if none begins there.
  */
 struct tessera_run *tessera_range_run(const struct tessera_range *range, u64 offset)
 {
@@ -111,8 +114,8 @@ struct tessera_run *tessera_range_run(const struct tessera_range *range, u64 off
 }
 
 /**
- * tessera_run_offset() - where a run is
- * @run: the run
+ * tessera_run_offset() - where an extent begins
+ * @run: the extent
  *
  * Return: byte offset in the segment.
  */
@@ -122,8 +125,8 @@ u64 tessera_run_offset(const struct tessera_run *run)
 }
 
 /**
- * tessera_run_bytes() - size of a run
- * @run: the run
+ * tessera_run_bytes() - size of an extent
+ * @run: the extent
  *
  * Return: bytes.
  */
@@ -132,14 +135,14 @@ u64 tessera_run_bytes(const struct tessera_run *run)
 	return run->node.size << PAGE_SHIFT;
 }
 
-/* ---- Order of eviction ------------------------------------------------------ */
+/* ---- Order of eviction --------------------------------------------------- */
 
 /**
- * tessera_range_tenant() - the process that a range belongs to
+ * tessera_range_tenant() - placements of the process that a range is charged to
  * @mgr: the manager
  * @range: the range
  *
- * Return: its placements in the segment.
+ * Return: the placements of that process in the segment.
  */
 struct tessera_tenant *tessera_range_tenant(struct tessera_manager *mgr,
 					    struct tessera_range *range)
@@ -147,7 +150,7 @@ struct tessera_tenant *tessera_range_tenant(struct tessera_manager *mgr,
 	return &range->account->payer->tenants[mgr->seg->index];
 }
 
-/* 0 is not offered, and comes last. */
+/* The offer 0 means not offered; as an u8 it wraps, and so sorts last. */
 static u8 offer_order(const struct tessera_range *range)
 {
 	return range->offer - 1;
@@ -166,7 +169,7 @@ static bool range_before(struct rb_node *node, const struct rb_node *other)
 	return a->last_use < b->last_use;
 }
 
-/* The range can be chosen as a victim from now on. */
+/* Make the range a candidate for eviction. */
 static void range_enter_locked(struct tessera_manager *mgr, struct tessera_range *range)
 {
 	struct tessera_tenant *tenant = tessera_range_tenant(mgr, range);
@@ -180,7 +183,7 @@ static void range_enter_locked(struct tessera_manager *mgr, struct tessera_range
 		tenant->offered += tessera_range_bytes(range);
 }
 
-/* It cannot any more. */
+/* Remove the range from the candidates. */
 static void range_leave_locked(struct tessera_manager *mgr, struct tessera_range *range)
 {
 	struct tessera_tenant *tenant = tessera_range_tenant(mgr, range);
@@ -195,7 +198,7 @@ static void range_leave_locked(struct tessera_manager *mgr, struct tessera_range
 }
 
 /**
- * tessera_range_reorder_locked() - put a range where it belongs in the order of eviction
+ * tessera_range_reorder_locked() - sort a range again in the order of eviction
  * @mgr: the manager, locked
  * @range: the range of an object that is not being destroyed
  */
@@ -205,7 +208,7 @@ void tessera_range_reorder_locked(struct tessera_manager *mgr, struct tessera_ra
 
 	lockdep_assert_held(&mgr->lock);
 
-	/* The tenant stays in its list, which the caller may be going through. */
+	/* The tenant stays in its list, which the caller may be walking. */
 	rb_erase_cached(&range->order, &tenant->order);
 	if (range->offer)
 		tenant->offered -= tessera_range_bytes(range);
@@ -215,7 +218,7 @@ void tessera_range_reorder_locked(struct tessera_manager *mgr, struct tessera_ra
 	rb_add_cached(&range->order, &tenant->order, range_before);
 }
 
-/* ---- Allocation ------------------------------------------------------------- */
+/* ---- Allocation ---------------------------------------------------------- */
 
 static bool may_commit_locked(struct tessera_manager *mgr, u64 pages, bool passes)
 {
@@ -234,11 +237,11 @@ static void commit_locked(struct tessera_manager *mgr, u64 pages)
 }
 
 /**
- * tessera_run_reserve_locked() - give a run its pages
+ * tessera_run_reserve_locked() - allocate given pages for an extent
  * @mgr: the manager, locked
- * @run: the run, which has none
+ * @run: the extent, which has no pages
  * @start: the first page
- * @pages: how many
+ * @pages: number of pages
  *
  * Return: 0, or -ENOSPC if they are not free.
  */
@@ -254,7 +257,7 @@ int tessera_run_reserve_locked(struct tessera_manager *mgr, struct tessera_run *
 	return drm_mm_reserve_node(&mgr->mm, &run->node);
 }
 
-/* In one piece. */
+/* Allocate one contiguous extent. */
 static int range_insert_locked(struct tessera_manager *mgr, struct tessera_range *range,
 			       const struct ttm_place *place)
 {
@@ -268,7 +271,10 @@ static int range_insert_locked(struct tessera_manager *mgr, struct tessera_range
 					   place->lpfn - first, DRM_MM_INSERT_LOW);
 }
 
-/* A hole is offered: take what is wanted of it. -E2BIG: there is no room for one more run. */
+/*
+ * Take pages from a hole, if the request has a use for it now. Returns -E2BIG
+ * if the array @range->runs has to grow first.
+ */
 static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room,
 			       struct tessera_scatter *scatter, u64 lo, u64 hi)
 {
@@ -291,7 +297,10 @@ static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_range
 	return ret;
 }
 
-/* Offers all holes, the lowest first. Taking pages changes the tree before @next only. */
+/*
+ * Offer all holes to the request, lowest first. Allocating from a hole changes
+ * the tree only before @next.
+ */
 static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room,
 				struct tessera_scatter *scatter, u64 lo)
 {
@@ -315,7 +324,7 @@ static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_rang
 	return ret;
 }
 
-/* In whatever pages are free. If it fails nothing is taken. */
+/* Allocate any free pages. A failure leaves nothing allocated. */
 static int range_scatter_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room,
 				u64 lo)
 {
@@ -337,7 +346,7 @@ static int range_scatter_locked(struct tessera_manager *mgr, struct tessera_rang
 	return ret;
 }
 
-/* Room for twice as many runs, but not for more than there are pages. */
+/* Double the array of extents, up to one extent for each page. */
 static int range_grow(struct tessera_manager *mgr, struct tessera_range *range, u32 *room)
 {
 	struct tessera_run *runs;
@@ -350,7 +359,7 @@ static int range_grow(struct tessera_manager *mgr, struct tessera_range *range, 
 		kvfree(range->runs);
 	range->runs = runs;
 
-	/* Not -ENOMEM: who leaves for here has elsewhere to go. */
+	/* Not -ENOMEM: TTM then tries the next placement. */
 	return runs && (range->addrs || tessera_segment_is_aperture(mgr->seg)) ? 0 : -ENOSPC;
 }
 
@@ -391,7 +400,7 @@ static void range_free(struct tessera_range *range)
 	kfree(range);
 }
 
-/* Where the GPU finds the pages. */
+/* Write the GPU address of each page. */
 static void range_set_addrs(struct tessera_manager *mgr, struct tessera_range *range)
 {
 	struct tessera_run *run;
@@ -446,7 +455,10 @@ static struct tessera_range *range_create(struct tessera_manager *mgr, u64 bytes
 	return range;
 }
 
-/* Of the segment that a place from tessera_segment_place() is in; NULL: it is in none. */
+/*
+ * The manager of the segment that contains a place made by
+ * tessera_segment_place(), or NULL.
+ */
 static struct tessera_manager *manager_at(struct tessera_device *tdev,
 					  const struct ttm_place *place)
 {
@@ -540,7 +552,7 @@ static void kind_init(struct tessera_device *tdev, struct ttm_resource_manager *
 	man->func = &tessera_manager_func;
 	/* Objects in an aperture keep their ttm_tt. */
 	man->use_tt = mem_type == TESSERA_PL_APERTURE;
-	/* The size is for TTM's own allocators. */
+	/* Only TTM's own allocators use the size. */
 	ttm_resource_manager_init(man, &tdev->ttm, 0);
 	ttm_set_driver_manager(&tdev->ttm, mem_type, man);
 	ttm_resource_manager_set_used(man, true);
@@ -554,7 +566,7 @@ static void kind_fini(struct tessera_device *tdev, struct ttm_resource_manager *
 }
 
 /**
- * tessera_manager_init_kinds() - tell TTM of the two kinds of segments
+ * tessera_manager_init_kinds() - register the two kinds of segments with TTM
  * @tdev: the device
  */
 void tessera_manager_init_kinds(struct tessera_device *tdev)
@@ -589,7 +601,7 @@ const struct tessera_segment *tessera_resource_segment(struct ttm_resource *res)
  * @mgr: zeroed manager
  * @tdev: the device
  * @seg: the segment
- * @describe: tells who pays for an object's place, and what its eviction depends on
+ * @describe: see &tessera_manager_describe_t
  */
 void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *tdev,
 			  const struct tessera_segment *seg,
@@ -632,7 +644,7 @@ struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_
 }
 
 /**
- * tessera_manager_used() - bytes of a segment that are occupied
+ * tessera_manager_used() - bytes of a segment that are allocated
  * @tdev: the device
  * @seg_index: segment index
  *
@@ -655,8 +667,9 @@ u64 tessera_manager_used(struct tessera_device *tdev, u32 seg_index)
  * @mgr: the manager, locked
  * @offset: byte offset in the segment
  *
- * Return: the object or one of TTM's ghosts, valid while the manager is locked; NULL if
- * the place is free, or its object is elsewhere already.
+ * Return: the object, or one of TTM's ghost objects, valid while the manager is
+ * locked. NULL if the place is free, or if its object has moved away and only
+ * the freeing of the place is outstanding.
  */
 struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *mgr, u64 offset)
 {
@@ -675,10 +688,10 @@ struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *
 /**
  * tessera_manager_gap_locked() - look for a hole
  * @mgr: the manager, locked
- * @bytes: size of it
- * @lo: byte offset it may start at
- * @hi: byte offset it must end at; 0: the end of the segment
- * @start: receives its byte offset, the lowest there is
+ * @bytes: bytes needed
+ * @lo: lowest byte offset
+ * @hi: byte offset at which the hole must end; 0: the end of the segment
+ * @start: receives the byte offset of the lowest such place
  *
  * Return: true if there is one.
  */
@@ -700,13 +713,14 @@ bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 lo, 
 }
 
 /**
- * tessera_manager_fits() - ask whether there is a hole
+ * tessera_manager_fits() - ask whether a contiguous allocation would succeed
  * @mgr: the manager
  * @bytes: size of the object
- * @lo: byte offset it may start at
- * @hi: byte offset it must end at; 0: the end of the segment
+ * @lo: lowest byte offset
+ * @hi: byte offset at which the object must end; 0: the end of the segment
  *
- * Return: true if an allocation would find room at this moment.
+ * Return: true if there is such a hole at this moment. Claims are not
+ * considered.
  */
 bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi)
 {
@@ -722,11 +736,12 @@ bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi
 }
 
 /**
- * tessera_manager_has() - ask whether there is room, in whatever pieces
+ * tessera_manager_has() - ask whether a scattered allocation would succeed
  * @mgr: the manager
  * @bytes: size of the object
  *
- * Return: true if an allocation that does not ask for one piece would succeed at this moment.
+ * Return: true if enough pages are free at this moment, contiguous or not.
+ * Claims are not considered.
  */
 bool tessera_manager_has(struct tessera_manager *mgr, u64 bytes)
 {
@@ -747,9 +762,10 @@ bool tessera_manager_has(struct tessera_manager *mgr, u64 bytes)
 }
 
 /*
- * A claim is for some attempts of one submission at its next parts, tens of milliseconds. It ends by
- * itself, as its owner may not get to run. The owner then places objects like all others: what it
- * relies on it looks at each time.
+ * A claim lasts while one submission tries a few times to arm its next parts,
+ * which takes tens of milliseconds. It expires, because the claiming thread may
+ * not get to run. The submission does not rely on the claim: it checks each
+ * place when it uses it.
  */
 #define CLAIM_JIFFIES	HZ
 
@@ -769,13 +785,14 @@ static bool claim_try(struct tessera_manager *mgr)
 }
 
 /**
- * tessera_manager_claim() - be the only one to place objects in a segment
+ * tessera_manager_claim() - become the only one to place objects in a segment
  * @mgr: the manager
  * @state: see tessera_room_wait_timeout()
  *
- * For a submission that was disturbed too often, and for a second at most: others find the segment
- * closed and wait, with no lock held. Claims of several segments are taken in their order,
- * before any other lock.
+ * For a submission that was disturbed too often. A claim lasts a second at
+ * most. Meanwhile other threads find the segment closed, and wait with no
+ * reservation held. A thread claims several segments in the order of their
+ * indexes, before it takes any reservation.
  *
  * Return: 0, or an error of tessera_room_wait_timeout().
  */
@@ -796,8 +813,8 @@ int tessera_manager_claim(struct tessera_manager *mgr, unsigned int state)
 EXPORT_SYMBOL_IF_KUNIT(tessera_manager_claim);
 
 /**
- * tessera_manager_unclaim() - let others place objects again
- * @mgr: the manager; nothing is done if it was not claimed by the caller
+ * tessera_manager_unclaim() - end tessera_manager_claim()
+ * @mgr: the manager; nothing is done unless the caller has claimed it
  */
 void tessera_manager_unclaim(struct tessera_manager *mgr)
 {
@@ -814,7 +831,7 @@ void tessera_manager_unclaim(struct tessera_manager *mgr)
 EXPORT_SYMBOL_IF_KUNIT(tessera_manager_unclaim);
 
 /**
- * tessera_manager_closed() - ask whether somebody else has claimed a segment
+ * tessera_manager_closed() - ask whether another thread has claimed a segment
  * @mgr: the manager
  *
  * Return: true if the caller cannot place anything there now.
@@ -829,12 +846,13 @@ bool tessera_manager_closed(struct tessera_manager *mgr)
 EXPORT_SYMBOL_IF_KUNIT(tessera_manager_closed);
 
 /**
- * tessera_manager_wait_closed() - wait until segments may have become free of claims
+ * tessera_manager_wait_closed() - wait for the end of a claim
  * @tdev: the device
  * @seen: from tessera_room_seen(), of %TESSERA_ROOM_UNCLAIMED
  * @state: see tessera_room_wait_timeout()
  *
- * No lock may be held that anybody else needs. After the time of a claim the caller looks again.
+ * The caller must not hold a lock that another client needs. The wait also ends
+ * when a claim would have expired. The caller has to check again.
  *
  * Return: 0, or an error of tessera_room_wait_timeout().
  */
@@ -846,18 +864,22 @@ int tessera_manager_wait_closed(struct tessera_device *tdev, u32 seen, unsigned 
 	return ret == -ETIME ? 0 : ret;
 }
 
-/* Of a segment: what may be fixed. In the rest most jobs still run, in parts. */
+/*
+ * The scanout limit, in quarters of a segment. Most jobs can still run in the
+ * rest, in parts.
+ */
 #define FIXED_QUARTERS	3
 
 /**
- * tessera_manager_fix() - count bytes that stay where they are
+ * tessera_manager_fix() - charge bytes to the scanout limit of a segment
  * @mgr: the manager of the segment
- * @bytes: how many
+ * @bytes: how much
  *
- * What is scanned out (mem/scanout.c) is never evicted, whatever process pays for it. So the limit leaves other
- * processes some of the segment. A display that needs more is too large for the device.
+ * A scanned-out object (mem/scanout.c) is never evicted, even if other
+ * processes need the memory. The limit leaves a part of the segment to other
+ * processes. A display that needs more is too large for the device.
  *
- * Return: 0, or -ENOSPC if there are too many of them in the segment.
+ * Return: 0, or -ENOSPC if the limit would be exceeded.
  */
 int tessera_manager_fix(struct tessera_manager *mgr, u64 bytes)
 {
@@ -874,9 +896,9 @@ int tessera_manager_fix(struct tessera_manager *mgr, u64 bytes)
 }
 
 /**
- * tessera_manager_unfix() - count bytes no more that may move again
+ * tessera_manager_unfix() - return what tessera_manager_fix() has charged
  * @mgr: the manager of the segment
- * @bytes: how many
+ * @bytes: how much
  */
 void tessera_manager_unfix(struct tessera_manager *mgr, u64 bytes)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: waiting for room
+ * DOC: waiting for space
  *
- * Who finds no room for a reason that passes drops all its locks, waits here, and looks
- * again. The number of the last event is read before the look, so none is missed.
- * Waiting takes no lock and ends with a signal, if only a fatal one.
+ * A thread that finds no space for a temporary reason drops its reservations,
+ * waits here for an event, and tries again. It reads the number of the last
+ * event before it looks for space, so it misses no event. Waiting takes no
+ * lock, and a signal ends it; for some callers only a fatal signal does.
  */
 
 #include <kunit/visibility.h>
@@ -53,9 +54,11 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_room_init);
 /**
  * tessera_room_seen() - number of the last event
  * @tdev: the device
- * @event: which kind
+ * @event: kind of event
  *
- * Return: what tessera_room_wait_timeout() wants, read before looking for room.
+ * Read this before looking for space.
+ *
+ * Return: the number, for tessera_room_wait_timeout().
  */
 u32 tessera_room_seen(struct tessera_device *tdev, enum tessera_room_event event)
 {
@@ -63,24 +66,24 @@ u32 tessera_room_seen(struct tessera_device *tdev, enum tessera_room_event event
 }
 
 /**
- * tessera_room_signal() - there may be room now
+ * tessera_room_signal() - wake the waiters of an event
  * @tdev: the device
- * @event: why
+ * @event: the reason why there may be space now
  *
- * Process context, any locks.
+ * Process context. Any locks may be held.
  */
 void tessera_room_signal(struct tessera_device *tdev, enum tessera_room_event event)
 {
 	struct room_event *ev = &tdev->room->events[event];
 
-	/* Fully ordered: whoever sees the count sees the room. */
+	/* Fully ordered: a thread that sees the count sees the free space. */
 	atomic_inc_return(&ev->count);
 	if (wq_has_sleeper(&ev->wait))
 		wake_up_all(&ev->wait);
 }
 
 /**
- * tessera_room_signal_all() - have everybody look again, for a reason that is no room
+ * tessera_room_signal_all() - wake all waiters for a reason other than space
  * @tdev: the device
  */
 void tessera_room_signal_all(struct tessera_device *tdev)
@@ -98,18 +101,19 @@ static const enum tessera_wait_row wait_rows[TESSERA_ROOM_EVENTS] = {
 };
 
 /**
- * tessera_room_wait_timeout() - wait for the next event, but not for ever
+ * tessera_room_wait_timeout() - wait for the next event, with a timeout
  * @tdev: the device
- * @event: which kind
+ * @event: kind of event
  * @seen: from tessera_room_seen()
- * @state: %TASK_INTERRUPTIBLE if the call can be made again, so that any signal, and a freeze,
- * ends it; else %TASK_KILLABLE, with what the caller says about freezing
+ * @state: %TASK_INTERRUPTIBLE if the system call can be restarted, so that any
+ * signal, and the freezer, ends the wait; else %TASK_KILLABLE, combined with
+ * the caller's freezer flags
  * @timeout: jiffies
  *
- * No lock may be held that anybody else needs.
+ * The caller must not hold a lock that another client needs.
  *
- * Return: 0; -ETIME; -ERESTARTSYS, or -EINTR for a fatal signal; or -ENODEV if the device went
- * away.
+ * Return: 0; -ETIME; -ERESTARTSYS, or -EINTR for a fatal signal; or -ENODEV if
+ * the device was unplugged.
  */
 int tessera_room_wait_timeout(struct tessera_device *tdev, enum tessera_room_event event, u32 seen,
 			      unsigned int state, long timeout)

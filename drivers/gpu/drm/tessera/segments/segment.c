@@ -2,12 +2,14 @@
 /**
  * DOC: segments
  *
- * Reads the segment descriptors once, at probe (SEG-1, SEG-3), and has them checked by the
- * pure code. Nothing here changes afterwards (SEG-4), so reading needs no lock.
+ * Reads the segment descriptors once, at probe (SEG-1, SEG-3). The pure code
+ * checks them. Nothing here changes afterwards (SEG-4), so readers need no
+ * lock.
  *
- * A device has up to 31 segments, of any kinds and in any order (SEG-34). TTM has fewer memory
- * types, so the driver has one for memory segments and one for apertures. The pages of all segments are
- * numbered one after the other, and the page numbers of a place say which segment is meant.
+ * A device has up to 31 segments, of any kinds and in any order (SEG-34). TTM
+ * has fewer memory types, so the driver uses one type for memory segments and
+ * one for apertures. The pages of all segments have consecutive numbers. The
+ * page numbers of a &struct ttm_place thus identify the segment.
  */
 
 #include <linux/pci.h>
@@ -48,7 +50,7 @@ static void segment_read(struct tessera_device *tdev, u32 index,
 	segment_read_name(tdev, reg, desc->name);
 }
 
-/* Insertion sort by id: there are few. */
+/* Insertion sort by id, as there are at most 31. */
 static void segment_sort(struct tessera_segment_desc *desc, u32 num)
 {
 	u32 i, j;
@@ -107,7 +109,7 @@ int tessera_segment_init(struct tessera_device *tdev)
 
 	ret = tessera_segment_desc_check(segments->desc, num, &limits, &bad);
 	if (ret) {
-		/* None at all, if the kernel has found no room for it. */
+		/* BAR 2 is empty if the kernel could not assign it. */
 		drm_err(&tdev->drm, "segment descriptor %u is not usable, BAR %u has %llu bytes\n",
 			bad, TSR_BAR_VRAM, limits.cpu_window_bytes);
 		return ret;
@@ -120,7 +122,7 @@ int tessera_segment_init(struct tessera_device *tdev)
 		page += segments->seg[i].size >> PAGE_SHIFT;
 		tessera_account_set_capacity(tdev, i, segments->seg[i].commit);
 	}
-	/* TTM has 32 bits for the number of a page. */
+	/* TTM places have 32 bits for a page number. */
 	if (page > U32_MAX) {
 		drm_err(&tdev->drm, "segments are too large\n");
 		return -EINVAL;
@@ -157,7 +159,7 @@ const struct tessera_segment *tessera_segment_by_index(struct tessera_device *td
 }
 
 /**
- * tessera_segment_by_id() - segment of an id
+ * tessera_segment_by_id() - segment with an id
  * @tdev: the device
  * @id: any number
  *
@@ -176,10 +178,10 @@ const struct tessera_segment *tessera_segment_by_id(struct tessera_device *tdev,
 }
 
 /**
- * tessera_segment_place() - where TTM is to place an object
+ * tessera_segment_place() - make a TTM place in a segment
  * @seg: the segment
- * @start: byte offset at which the place may begin
- * @end: byte offset at which it must end; 0: the end of the segment
+ * @start: lowest allowed byte offset
+ * @end: byte offset at which the allocation must end; 0: the end of the segment
  * @flags: TTM_PL_FLAG_* and TESSERA_PLACE_*
  *
  * Return: the place.
@@ -199,10 +201,10 @@ struct ttm_place tessera_segment_place(const struct tessera_segment *seg, u64 st
  * tessera_segment_with() - choose segments by their flags
  * @tdev: the device
  * @set: set of segment ids to choose from
- * @mask: TSR_SEGF_* that matter
- * @flags: those of @mask that the segments have
+ * @mask: TSR_SEGF_* that are compared
+ * @flags: the required values of the flags in @mask
  *
- * Return: the ones of @set that are like that.
+ * Return: the segments of @set whose flags match.
  */
 u32 tessera_segment_with(struct tessera_device *tdev, u32 set, u32 mask, u32 flags)
 {

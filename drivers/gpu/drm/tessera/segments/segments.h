@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the layers above may use of segments/: the memory of the device, and who pays for it. */
+/* Interface of segments/: device memory, and the processes charged for it. */
 #ifndef __TESSERA_SEGMENTS_H__
 #define __TESSERA_SEGMENTS_H__
 
@@ -27,122 +27,144 @@ struct drm_printer;
 struct pid;
 struct task_struct;
 struct tessera_budget_watch;	/* budget.c */
-struct tessera_range;		/* segments/account.c */
+struct tessera_range;		/* manager.c */
 
-/** TESSERA_WORK_LIMIT - kernel memory of unfinished work at which a client has to wait */
+/**
+ * TESSERA_WORK_LIMIT - kernel memory of unfinished work of a process
+ */
 #define TESSERA_WORK_LIMIT	SZ_64M
 
-/** TESSERA_MAX_SEGMENTS - as many as a device can have */
+/** TESSERA_MAX_SEGMENTS - most segments of a device */
 #define TESSERA_MAX_SEGMENTS	TSR_MAX_SEGMENTS
 
 /**
- * struct tessera_tenant - the placements of a process in one segment, in the order of eviction
+ * struct tessera_tenant - placements of a process in a segment
  *
- * Everything is under the lock of the segment's manager. The last three members belong to the walk
- * that holds the lock, see mem/order.c.
+ * They are sorted by the order of eviction. The lock of the segment's manager
+ * protects everything. The last three members belong to the iteration that
+ * holds the lock, see mem/order.c.
  */
 struct tessera_tenant {
 	/** @node: in &tessera_manager.tenants, while @order is not empty */
 	struct list_head node;
-	/** @order: its &struct tessera_range, the one that is evicted first at the left */
+	/** @order: its &struct tessera_range; the leftmost is evicted first */
 	struct rb_root_cached order;
-	/** @offered: bytes of those that are offered */
+	/** @offered: bytes of placements of offered objects */
 	u64 offered;
-	/** @owner: its use and share when the walk began */
+	/** @owner: its use and share when the iteration began */
 	struct tessera_victim_owner owner;
-	/** @index: of that in &tessera_blocks.owners, while blocks are collected */
+	/**
+	 * @index: index of @owner in &tessera_blocks.owners, while blocks are
+	 * collected
+	 */
 	u32 index;
-	/** @next: its next candidate in @order, or NULL */
+	/** @next: the next candidate in @order, or NULL */
 	struct rb_node *next;
-	/** @block: that candidate, classified */
+	/** @block: the next candidate, classified */
 	struct tessera_victim_block block;
 };
 
 /**
- * struct tessera_payer - a process, as far as memory is concerned
+ * struct tessera_payer - a process that is charged for memory
  *
- * All its open files share one fair share of each segment (SEG-8). Everything is
- * under &tessera_clients.lock unless it says otherwise; @id and @pid do not change.
+ * All its open files share one fair share of each segment (SEG-8).
+ * &tessera_clients.lock protects everything, unless stated otherwise. @id and
+ * @pid do not change.
  */
 struct tessera_payer {
-	/** @node: in the device's list of payers */
+	/** @node: in &tessera_clients.payers */
 	struct list_head node;
-	/** @users: accounts that are its own */
+	/** @users: accounts that are charged to it */
 	u32 users;
-	/** @files: those of them whose files are open */
+	/**
+	 * @files: accounts that are charged to it and belong to an open file
+	 */
 	u32 files;
 	/** @id: unique per device, never 0 */
 	u32 id;
-	/** @pid: the process, maybe dead by now; holds a reference */
+	/** @pid: the process, which may have exited; holds a reference */
 	struct pid *pid;
-	/** @gate_turn: last turn at each engine's gate; under the gate's lock */
+	/**
+	 * @gate_turn: number of its last turn at the gate of each engine; under
+	 * the gate's lock
+	 */
 	u64 gate_turn[TSR_MAX_ENGINES];
-	/** @hangs: jobs of it that hung an engine */
+	/** @hangs: number of its jobs that hung an engine */
 	atomic_t hangs;
-	/** @vms: VMs it has whose page tables are in use */
+	/** @vms: number of its VMs with page tables in use */
 	atomic_t vms;
-	/** @asids: of these, those that have a number; under the lock of vm/asid.c */
+	/**
+	 * @asids: number of its VMs that have an address space number; under
+	 * the lock of vm/asid.c
+	 */
 	u32 asids;
-	/** @contexts: contexts it has */
+	/** @contexts: number of its contexts */
 	atomic_t contexts;
-	/** @fences: monitored fences it has */
+	/** @fences: number of its monitored fences */
 	atomic_t fences;
-	/** @tables: page tables it has */
+	/** @tables: number of its page tables */
 	atomic_t tables;
 	/** @work: kernel memory of its unfinished work */
 	struct tessera_quota work;
-	/** @pinned: bytes of objects whose pages others use, see tessera_account_pin() */
+	/** @pinned: bytes of its pinned objects, see tessera_account_pin() */
 	atomic64_t pinned;
 	/** @share: use and demand per segment */
 	struct tessera_share_client share[TESSERA_MAX_SEGMENTS];
-	/** @tenants: placements per segment */
+	/** @tenants: placements in each segment */
 	struct tessera_tenant tenants[TESSERA_MAX_SEGMENTS];
 };
 
 /**
- * struct tessera_account - what an open file uses, and who pays for it
+ * struct tessera_account - what an open file uses
  *
- * One per open file, outlived by the buffer objects and jobs it owns. All
- * counters are indexed by segment index (not id) or engine index.
+ * One per open file. The buffer objects and jobs of the file may outlive the
+ * file, and keep the account. All counters are indexed by segment index (not
+ * id) or engine index.
  */
 struct tessera_account {
-	/** @ref: file, buffer objects and jobs hold one each */
+	/** @ref: the file, each buffer object and each job hold one */
 	struct kref ref;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @payer: NULL until tessera_account_bind() */
+	/**
+	 * @payer: the process that is charged; NULL until
+	 * tessera_account_bind()
+	 */
 	struct tessera_payer *payer;
-	/** @id: that of @payer, or 0 */
+	/** @id: the id of @payer, or 0 */
 	u32 id;
 	/** @resident: bytes of its objects in each segment */
 	atomic64_t resident[TESSERA_MAX_SEGMENTS];
-	/** @total: bytes of objects whose first preference is the segment */
+	/** @total: bytes of its objects that prefer this segment most */
 	atomic64_t total[TESSERA_MAX_SEGMENTS];
 	/** @engine_ns: engine time used, paging included */
 	atomic64_t engine_ns[TSR_MAX_ENGINES];
 };
 
 /**
- * struct tessera_clients - all payers of a device
+ * struct tessera_clients - all processes that are charged for memory
  */
 struct tessera_clients {
-	/** @lock: protects all below, payers included; a leaf */
+	/** @lock: protects all below, the payers included; a leaf */
 	struct mutex lock;
-	/** @share: what all payers together do with each segment */
+	/** @share: use and demand of all processes together, per segment */
 	struct tessera_share_seg share[TESSERA_MAX_SEGMENTS];
 	/** @payers: all &struct tessera_payer, in the order of their ids */
 	struct list_head payers;
-	/** @num_payers: how many */
+	/** @num_payers: length of @payers */
 	u32 num_payers;
 	/** @next_id: last id given out */
 	u32 next_id;
-	/** @changed: called after shares or use have changed, with any locks held; may be NULL */
+	/**
+	 * @changed: called when shares or use have changed, with any locks
+	 * held; may be NULL
+	 */
 	void (*changed)(struct tessera_device *tdev);
-	/** @pinned: sum of theirs; atomic */
+	/** @pinned: sum of &tessera_payer.pinned; atomic */
 	atomic64_t pinned;
 };
 
-/* Count one more thing that a process may have @max of: 0 or -ENOSPC. */
+/* Count one more of the things that a process may have @max of. */
 static inline int tessera_account_count(atomic_t *count, int max)
 {
 	if (atomic_inc_return(count) <= max)
@@ -182,10 +204,10 @@ void tessera_account_print(struct tessera_device *tdev, u32 seg_index, struct dr
 /* segments/room.c */
 
 /**
- * enum tessera_room_event - why there may be room now where there was none
- * @TESSERA_ROOM_FREED: a range was given back, say by an object that died
- * @TESSERA_ROOM_RELEASED: a submission in parts gave up what it had held
- * @TESSERA_ROOM_UNCLAIMED: a segment may be used by everybody again
+ * enum tessera_room_event - why there may be free space now
+ * @TESSERA_ROOM_FREED: a range was freed, for example by a destroyed object
+ * @TESSERA_ROOM_RELEASED: a submission in parts released objects it had held
+ * @TESSERA_ROOM_UNCLAIMED: the claim of a segment has ended
  * @TESSERA_ROOM_EVENTS: number of events
  */
 enum tessera_room_event {
@@ -204,7 +226,7 @@ int tessera_room_wait_timeout(struct tessera_device *tdev, enum tessera_room_eve
 
 /* segments/segment.c */
 
-/* Memory type of apertures; that of memory segments is TTM_PL_VRAM. */
+/* TTM memory type of apertures; that of memory segments is TTM_PL_VRAM. */
 #define TESSERA_PL_APERTURE	TTM_PL_PRIV
 
 /**
@@ -219,21 +241,24 @@ struct tessera_segment {
 	u32 id;
 	/** @flags: TSR_SEGF_* */
 	u32 flags;
-	/** @mem_type: TTM memory type, that of its kind */
+	/** @mem_type: TTM memory type of its kind of segment */
 	u32 mem_type;
-	/** @first_page: where it begins for TTM, which sees all segments one after the other */
+	/**
+	 * @first_page: its first page in TTM's numbering, which spans all
+	 * segments
+	 */
 	u32 first_page;
 	/** @base: GPU address of the first byte */
 	u64 base;
 	/** @size: bytes */
 	u64 size;
-	/** @commit: most bytes that may be resident */
+	/** @commit: limit of bytes that may be resident */
 	u64 commit;
 	/** @cpu_offset: offset in BAR 2, if CPU visible */
 	u64 cpu_offset;
-	/** @page_size: granularity of placements */
+	/** @page_size: granularity of placements, in bytes */
 	u32 page_size;
-	/** @name: as the device calls it */
+	/** @name: name given by the device */
 	char name[TSR_SEG_NAME_BYTES];
 };
 
@@ -241,19 +266,22 @@ struct tessera_segment {
  * struct tessera_segments - all segments, in id order
  */
 struct tessera_segments {
-	/** @num: elements of @seg used */
+	/** @num: used elements of @seg */
 	u32 num;
 	/** @seg: the segments */
 	struct tessera_segment seg[TESSERA_MAX_SEGMENTS];
-	/** @desc: the same as the pure checks want it */
+	/** @desc: the same, for the checks in pure/ */
 	struct tessera_segment_desc desc[TESSERA_MAX_SEGMENTS];
 	/** @bar_base: CPU bus address of BAR 2 */
 	u64 bar_base;
-	/** @manager: of each segment; &struct tessera_manager.seg points back */
+	/**
+	 * @manager: the manager of each segment; &struct tessera_manager.seg
+	 * points back
+	 */
 	struct tessera_manager *manager[TESSERA_MAX_SEGMENTS];
-	/** @memory: what TTM knows of memory segments */
+	/** @memory: TTM's manager of memory segments */
 	struct ttm_resource_manager memory;
-	/** @apertures: what it knows of apertures */
+	/** @apertures: TTM's manager of apertures */
 	struct ttm_resource_manager apertures;
 };
 
@@ -271,7 +299,7 @@ static inline bool tessera_segment_is_aperture(const struct tessera_segment *seg
 	return seg->flags & TSR_SEGF_APERTURE;
 }
 
-/* NULL, for system memory, is none. */
+/* NULL stands for system memory, which is not a memory segment. */
 static inline bool tessera_segment_is_memory(const struct tessera_segment *seg)
 {
 	return seg && !tessera_segment_is_aperture(seg);
@@ -293,115 +321,153 @@ void tessera_budget_unwatch(struct tessera_device *tdev, struct tessera_budget_w
 /* segments/manager.c */
 
 /*
- * Fills in what the order of eviction depends on: &tessera_range.last_use, offer and listed of a
- * placement. Returns the account that pays for it, no reference taken.
+ * Fills in the keys of the order of eviction: &tessera_range.last_use, offer
+ * and listed. Returns the account that is charged for the placement, without a
+ * reference.
  */
 typedef struct tessera_account *(*tessera_manager_describe_t)(struct ttm_buffer_object *tbo,
 							      struct tessera_range *range);
 
 /*
- * &ttm_place.flags, beside TTM's own: in a segment that somebody else has claimed, too. They plan
- * again.
+ * In &ttm_place.flags, beside TTM's own: ignore another thread's claim of the
+ * segment. The claiming submission then plans again.
  */
 #define TESSERA_PLACE_PASSES	BIT(31)
 
-/* Colours of nodes, which mean nothing to drm_mm here. */
+/* Colours of drm_mm nodes; drm_mm itself does not use them here. */
 #define TESSERA_NODE_RANGE	0
 #define TESSERA_NODE_LEFT	1
 
 /**
- * struct tessera_run - pages of a segment that follow each other
+ * struct tessera_run - a contiguous extent of a range
  */
 struct tessera_run {
 	/** @node: in &tessera_manager.mm, in pages; under its lock */
 	struct drm_mm_node node;
-	/** @range: what it is a piece of */
+	/** @range: the range that it is a part of */
 	struct tessera_range *range;
-	/** @at: which page of that is its first */
+	/** @at: index of its first page in the range */
 	u64 at;
-	/** @scanned: the run that was added to the same drm_mm scan before it, or NULL */
+	/**
+	 * @scanned: the extent that was added to the same drm_mm scan before
+	 * it, or NULL
+	 */
 	struct tessera_run *scanned;
 };
 
 /**
- * struct tessera_range - an object's place in a segment
+ * struct tessera_range - the placement of an object in a segment
  *
- * One run, or several, where the object may lie in pieces. Where each of its bytes is, tessera_range_at()
- * says; nobody else adds anything up.
+ * One extent, or several if the object need not be contiguous.
+ * tessera_range_at() tells where each byte is; no other code computes that.
  */
 struct tessera_range {
-	/** @base: TTM's part; its start, in pages of the segment, is that of the first run */
+	/**
+	 * @base: TTM's part; &ttm_resource.start is the first page of the first
+	 * extent, relative to the segment
+	 */
 	struct ttm_resource base;
-	/** @mgr: of the segment that it is in */
+	/** @mgr: manager of its segment */
 	struct tessera_manager *mgr;
-	/** @runs: in the order of the object; change under the owner's resv */
+	/**
+	 * @runs: the extents in the order of the object's bytes; they change
+	 * under the object's resv
+	 */
 	struct tessera_run *runs;
-	/** @num_runs: elements of @runs, never 0 */
+	/** @num_runs: number of elements of @runs, never 0 */
 	u32 num_runs;
-	/** @one: @runs, if it is one */
+	/** @one: storage of @runs if there is only one extent */
 	struct tessera_run one;
-	/** @pages: of all runs */
+	/** @pages: sum of all extents */
 	u64 pages;
-	/** @addrs: GPU address of each page of memory, if it may lie in pieces, or NULL */
+	/**
+	 * @addrs: GPU address of each page in a memory segment, for scattered
+	 * objects; or NULL
+	 */
 	dma_addr_t *addrs;
-	/** @seen: for who looks at all runs of a segment, while the manager is locked */
+	/**
+	 * @seen: index of its first block, while mem/victims.c collects blocks
+	 * under the manager's lock
+	 */
 	u32 seen;
-	/** @account: who pays; holds a reference */
+	/** @account: the account that is charged; holds a reference */
 	struct tessera_account *account;
-	/** @order: in &tessera_tenant.order of that; this and the three below under the manager's lock */
+	/**
+	 * @order: in &tessera_tenant.order; the manager's lock protects it and
+	 * the next three members
+	 */
 	struct rb_node order;
-	/** @last_use: what &tessera_bo.last_use was when the range got its place in the order */
+	/**
+	 * @last_use: &tessera_bo.last_use when the range was sorted into @order
+	 */
 	u64 last_use;
-	/** @offer: DRM_TESSERA_OFFER_* of its object, or 0 */
+	/**
+	 * @offer: DRM_TESSERA_OFFER_* of its object, or 0 if it is not offered
+	 */
 	u8 offer;
-	/** @listed: its object is in a residency list */
+	/** @listed: its object is on a residency list */
 	bool listed;
 	/**
-	 * @declared: a job tells the device that the range is owned; under the owner's
-	 * resv. Not so before that, nor when the contents have left.
+	 * @declared: a job declares the range owned to the device (strict
+	 * mode). Cleared when the contents have left. Under the object's resv.
 	 */
 	bool declared;
-	/** @departures: what is to be left behind when it is given back, one for each run, or none */
+	/**
+	 * @departures: release fences to leave behind when it is freed: one for
+	 * each extent, or none
+	 */
 	struct list_head departures;
 };
 
-/* Goes through the runs of a range, in the order of the object. */
+/* Iterate over the extents of a range, in the order of the object's bytes. */
 #define tessera_range_for_each_run(run, range)	\
 	for ((run) = (range)->runs; (run) < (range)->runs + (range)->num_runs; (run)++)
 
 /**
- * struct tessera_manager - exact allocation in one segment, contiguous or scattered
+ * struct tessera_manager - allocator of one segment
  */
 struct tessera_manager {
 	/** @tdev: the device */
 	struct tessera_device *tdev;
 	/** @seg: the segment */
 	const struct tessera_segment *seg;
-	/** @describe: tells who pays, and the place in the order */
+	/**
+	 * @describe: returns the account to charge and the keys of the order of
+	 * eviction
+	 */
 	tessera_manager_describe_t describe;
-	/** @freed: called when a range is given back, before others can have it; may be NULL */
+	/**
+	 * @freed: called for each range before its pages become free; may be
+	 * NULL
+	 */
 	void (*freed)(struct tessera_manager *mgr, struct tessera_range *range);
-	/** @lock: protects all below and the runs' nodes; a leaf */
+	/** @lock: protects all below and the nodes of extents; a leaf */
 	struct mutex lock;
-	/** @departures: interval tree of &tessera_departure */
+	/** @departures: interval tree of &struct tessera_departure */
 	struct rb_root_cached departures;
-	/** @ages: the same, oldest first */
+	/** @ages: the same as a list, roughly oldest first */
 	struct list_head ages;
-	/** @claimed: the only one that may place anything here now, or NULL */
+	/** @claimed: the only thread that may allocate here now, or NULL */
 	struct task_struct *claimed;
-	/** @claimed_until: when that ends, in jiffies */
+	/** @claimed_until: when the claim expires, in jiffies */
 	unsigned long claimed_until;
-	/** @tenants: &struct tessera_tenant of all processes that have something here */
+	/**
+	 * @tenants: &struct tessera_tenant of all processes that have
+	 * placements here
+	 */
 	struct list_head tenants;
-	/** @looked: ranges that walks through the order of eviction have looked at */
+	/**
+	 * @looked: number of ranges that iterations of the order of eviction
+	 * have visited
+	 */
 	u64 looked;
 	/** @mm: the segment in pages */
 	struct drm_mm mm;
-	/** @committed: bytes handed out, never above the commit limit */
+	/** @committed: bytes allocated, never above the commit limit */
 	u64 committed;
-	/** @peak: most bytes ever handed out */
+	/** @peak: maximum of @committed */
 	u64 peak;
-	/** @fixed: bytes that stay where they are, see tessera_manager_fix() */
+	/** @fixed: scanned-out bytes, see tessera_manager_fix() */
 	u64 fixed;
 };
 
@@ -455,10 +521,10 @@ void tessera_manager_unfix(struct tessera_manager *mgr, u64 bytes);
 /* segments/departure.c */
 
 /**
- * struct tessera_departure - somebody leaves a range of a segment
+ * struct tessera_departure - a release fence
  *
- * The range is free for others at once; who takes a piece of it must not touch it before
- * @fence has signalled.
+ * The extent is free at once. A job that uses a part of it waits for @fence
+ * first.
  */
 struct tessera_departure {
 	/** @rb: in &tessera_manager.departures */
@@ -471,9 +537,12 @@ struct tessera_departure {
 	u64 last;
 	/** @age: in &tessera_manager.ages */
 	struct list_head age;
-	/** @fence: when it has left; holds a reference */
+	/** @fence: signals when the contents have left; holds a reference */
 	struct dma_fence *fence;
-	/** @list: among those of an object that is about to leave; in no tree then */
+	/**
+	 * @list: in the list of an object that is about to move; it is in no
+	 * tree then
+	 */
 	struct list_head list;
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: changes of place inside a segment
+ * DOC: relocation inside a segment
  *
- * A range in one piece is shifted. The old and the new place may overlap, so the two are never
- * taken at once. Only the books change here, and the caller moves the contents. The old place is
- * kept from others until the move is queued, so that a shift can be taken back.
+ * A contiguous range is relocated by changing the place of its node. The old
+ * and the new place may overlap, so both are never allocated at once. This file
+ * changes the allocator's state only; the caller moves the contents. The part
+ * of the old place outside the new one stays allocated until the move is
+ * queued, so that a failed relocation can be undone.
  */
 
 #include <linux/string.h>
@@ -24,15 +26,18 @@ static void node_outside(struct drm_mm_node *left, u64 start, u64 other, u64 pag
 }
 
 /**
- * tessera_manager_shift() - change the place of a run
+ * tessera_manager_shift() - change the place of an extent
  * @mgr: the manager
- * @run: the run, its owner's reservation is held
+ * @run: the extent; the reservation of its object is held
  * @offset: the new place in bytes; may overlap the old one
- * @left: on success keeps what was left from others until tessera_manager_leave()
+ * @left: on success keeps the rest of the old place allocated until
+ * tessera_manager_leave()
  *
- * Only the books change; the caller moves the contents, and has looked for claims.
+ * Changes the allocator's state only. The caller moves the contents, and has
+ * checked that the segment is not claimed.
  *
- * Return: 0; -EINVAL for a place that is not in the segment; or -ENOSPC if it is not free.
+ * Return: 0; -EINVAL for a place that is not in the segment; or -ENOSPC if it
+ * is not free.
  */
 int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
 			  u64 offset, struct drm_mm_node *left)
@@ -49,7 +54,7 @@ int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
 	drm_mm_remove_node(&run->node);
 	ret = tessera_run_reserve_locked(mgr, run, offset >> PAGE_SHIFT, pages);
 	if (ret) {
-		/* Nobody can have taken the old place meanwhile. */
+		/* The lock was held since, so the old place is still free. */
 		drm_WARN_ON(&mgr->tdev->drm, tessera_run_reserve_locked(mgr, run, start, pages));
 	} else {
 		node_outside(left, start, run->node.start, pages);
@@ -62,11 +67,11 @@ int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
 }
 
 /**
- * tessera_manager_unshift() - take tessera_manager_shift() back
+ * tessera_manager_unshift() - undo tessera_manager_shift()
  * @mgr: the manager
- * @run: the run
- * @offset: where it was, in bytes
- * @left: what was kept of that
+ * @run: the extent
+ * @offset: its old place, in bytes
+ * @left: from tessera_manager_shift()
  */
 void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_run *run,
 			     u64 offset, struct drm_mm_node *left)
@@ -83,10 +88,11 @@ void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_run *ru
 }
 
 /**
- * tessera_manager_leave() - let others have what a shifted run has left
+ * tessera_manager_leave() - free the old place of a relocated extent
  * @mgr: the manager
  * @left: from tessera_manager_shift()
- * @departures: one: when the contents have left it
+ * @departures: list of one release fence, which signals when the contents have
+ * left
  */
 void tessera_manager_leave(struct tessera_manager *mgr, struct drm_mm_node *left,
 			   struct list_head *departures)
