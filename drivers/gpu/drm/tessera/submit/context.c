@@ -2,11 +2,12 @@
 /**
  * DOC: contexts
  *
- * A context is one queue of a client: a scheduler entity, and the resource table its
- * submissions are checked with. The client's table and every job hold a reference, so the
- * entity goes when the last job has gone: jobs of a destroyed context still run. Those of a
- * client that has gone do not, unless they have begun. A context one of whose jobs hung
- * takes no more of them.
+ * A context is a queue of a client: a scheduler entity, and the slot table that
+ * its submissions are checked with. The client's table and each job hold a
+ * reference to it, so the entity is destroyed after the last job. The jobs of a
+ * destroyed context still run. When a client goes away, those of its jobs that
+ * have not begun are dropped. A context with a job that hung accepts no more
+ * jobs.
  */
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -26,9 +27,12 @@ struct tessera_contexts {
 	struct mutex lock;
 	struct list_head list;
 	u32 next_id;
-	/* The function is being reset: contexts are born lost. */
+	/*
+	 * A function-level reset is in progress: new contexts are lost from the
+	 * start.
+	 */
 	bool lost;
-	/* How often that has happened. */
+	/* Number of function-level resets. */
 	u32 resets;
 };
 
@@ -66,10 +70,11 @@ static void context_lose(struct tessera_context *ctx)
 }
 
 /**
- * tessera_context_lose_all() - refuse all contexts there are, and those that come
- * @tdev: the device; tessera_context_accept() follows
+ * tessera_context_lose_all() - lose all contexts
+ * @tdev: the device
  *
- * As if a job of each had hung.
+ * Has the same effect as if a job of each had hung. Contexts that are created
+ * until tessera_context_accept() are lost, too.
  */
 void tessera_context_lose_all(struct tessera_device *tdev)
 {
@@ -84,7 +89,7 @@ void tessera_context_lose_all(struct tessera_device *tdev)
 }
 
 /**
- * tessera_context_accept() - contexts that are made from now on are of use
+ * tessera_context_accept() - let new contexts be usable again
  * @tdev: the device
  */
 void tessera_context_accept(struct tessera_device *tdev)
@@ -94,7 +99,7 @@ void tessera_context_accept(struct tessera_device *tdev)
 	mutex_unlock(&tdev->contexts->lock);
 }
 
-/* With a number that the device and traces show; 0 is the kernel. */
+/* Assign the number that the device and traces show; 0 is the kernel. */
 static void context_list(struct tessera_context *ctx)
 {
 	struct tessera_contexts *contexts = ctx->tdev->contexts;
@@ -103,7 +108,10 @@ static void context_list(struct tessera_context *ctx)
 	if (!++contexts->next_id)
 		contexts->next_id++;
 	ctx->hw_id = contexts->next_id;
-	/* If one is under way, it is one that has lost this context, too. */
+	/*
+	 * A reset in progress loses this context, too, so it counts as a later
+	 * one.
+	 */
 	ctx->resets = contexts->resets - contexts->lost;
 	list_add_tail(&ctx->node, &contexts->list);
 	if (contexts->lost)
@@ -161,7 +169,7 @@ static void context_fini_vm(struct tessera_context *ctx)
 		dma_fence_put(&ctx->vm_last->base);
 }
 
-/* It is in its client's table no longer, so nobody looks at its VM. */
+/* The context has left its client's table, so no other thread uses @vm. */
 static void context_leave(struct tessera_context *ctx)
 {
 	atomic_dec(&ctx->account->payer->contexts);
@@ -251,7 +259,10 @@ static struct tessera_context *context_alloc(struct tessera_device *tdev,
 	ret = context_init_slots(ctx);
 	if (ret)
 		goto err_free;
-	/* The same for all: the driver tells jobs apart by their level. */
+	/*
+	 * All contexts have one scheduler priority: the driver orders jobs by
+	 * their level.
+	 */
 	ret = tessera_engine_entity_init(engine, &ctx->entity, DRM_SCHED_PRIORITY_NORMAL,
 					 &ctx->guilty);
 	if (ret)
@@ -273,14 +284,15 @@ err_free:
  * tessera_context_create() - create a context
  * @tdev: the device
  * @contexts: the client's table
- * @account: who pays, bound
- * @backlog: the client's
- * @vm: at whose addresses it works, the reference becomes its own if this succeeds; or NULL
+ * @account: the account to charge, bound
+ * @backlog: the client's backlog
+ * @vm: its VM, or NULL; the reference is consumed on success
  * @args: flags and priority, checked, and engine
- * @id: receives its number in the table, written before others can look it up
+ * @id: receives its number in the table, written before other threads can look
+ * it up
  *
- * Return: 0, -EINVAL for an engine that cannot have contexts, -ENOSPC if the process has too many
- * contexts, or -ENOMEM.
+ * Return: 0, -EINVAL for an engine that cannot have contexts, -ENOSPC if the
+ * process has too many contexts, or -ENOMEM.
  */
 int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 			   struct tessera_account *account, struct tessera_backlog *backlog,
@@ -307,7 +319,7 @@ int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 	ret = xa_alloc(contexts, id, ctx, XA_LIMIT(1, TESSERA_MAX_CONTEXTS), GFP_KERNEL);
 	if (ret) {
 		atomic_dec(&account->payer->contexts);
-		/* The caller's. */
+		/* The reference stays with the caller. */
 		ctx->vm = NULL;
 		tessera_context_put(ctx);
 		return ret == -EBUSY ? -ENOSPC : ret;
@@ -317,7 +329,7 @@ int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 }
 
 /**
- * tessera_context_destroy() - take a context out of its client's table
+ * tessera_context_destroy() - remove a context from its client's table
  * @contexts: the table
  * @id: its number
  *
@@ -341,14 +353,17 @@ int tessera_context_destroy(struct xarray *contexts, u32 id)
  * @tdev: the device
  * @contexts: the table
  *
- * What has not begun of its jobs is dropped.
+ * Jobs that have not begun are dropped.
  */
 void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *contexts)
 {
 	struct tessera_context *ctx;
 	unsigned long id;
 
-	/* Also those that it has destroyed itself and that have jobs. */
+	/*
+	 * This includes contexts that the client has destroyed and that still
+	 * have jobs.
+	 */
 	mutex_lock(&tdev->contexts->lock);
 	list_for_each_entry(ctx, &tdev->contexts->list, node) {
 		if (ctx->table == contexts)
@@ -363,8 +378,8 @@ void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *con
 }
 
 /**
- * tessera_context_blame() - a job of a context hung, or kept an engine for too long
- * @ctx: the context
+ * tessera_context_blame() - count a job that hung or ran for too long
+ * @ctx: the context of the job
  *
  * Any context.
  */
@@ -375,9 +390,9 @@ void tessera_context_blame(struct tessera_context *ctx)
 }
 
 /**
- * tessera_context_status() - tell what has become of a context
+ * tessera_context_status() - report the state of a context
  * @ctx: the context
- * @status: receives it
+ * @status: receives the state
  */
 void tessera_context_status(struct tessera_context *ctx,
 			    struct drm_tessera_context_status *status)
@@ -397,10 +412,10 @@ void tessera_context_status(struct tessera_context *ctx,
 }
 
 /**
- * tessera_context_resets() - how often all contexts were lost
+ * tessera_context_resets() - number of function-level resets so far
  * @tdev: the device
  *
- * Return: the number of function resets so far.
+ * Return: the number. Each of them lost all contexts.
  */
 u32 tessera_context_resets(struct tessera_device *tdev)
 {

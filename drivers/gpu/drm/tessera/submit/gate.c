@@ -2,52 +2,64 @@
 /**
  * DOC: gates
  *
- * The gate of an engine keeps the parts of one submission together. An engine that cannot save and
- * restore a context has to run them back to back (SCHED-2). Such a submission, a group, closes the
- * gate before its first part is armed and opens it after its last part. All other submissions pass
- * the gate before they lock or arm anything, and wait there while it is closed. Their jobs depend
- * on the last part of the group before them. The first part of a group depends on all jobs that
- * were armed before it. Paging, other engines, and devices with preemption have no gate (SCHED-3,
- * SCHED-5).
+ * The gate of an engine keeps the parts of one submission together. An engine
+ * that cannot save and restore a context has to run them back to back
+ * (SCHED-2). A submission of several parts, a group, closes the gate before its
+ * first part is armed and opens it after its last part. All other submissions
+ * pass the gate before they lock or arm anything, and wait there while it is
+ * closed. Their jobs depend on the last part of the group before them. The
+ * first part of a group depends on all jobs that were armed before it. Paging,
+ * other engines, and devices with preemption have no gate (SCHED-3, SCHED-5).
  *
  * Epochs
  * ------
  *
- * An epoch is a fence that signals when the last of the jobs that joined it has finished. Each job
- * joins the current epoch when it is armed. The first part of a group depends on the current epoch
- * and begins the next one.
+ * An epoch is a fence that signals when the last of the jobs that joined it has
+ * finished. Each job joins the current epoch when it is armed. The first part
+ * of a group depends on the current epoch and begins the next one.
  *
  * Turns
  * -----
  *
- * Of the waiting submissions the one is next whose process had its last turn longest ago. A process
- * that has never had a turn counts as having had the last one, or new processes would pass the
- * waiting ones.
+ * The gate admits the waiting submission whose process had its last turn
+ * longest ago. A process that has never had a turn counts as having had the
+ * latest one. Otherwise new processes would overtake the waiting ones.
  *
  * Depth
  * -----
  *
- * A process has few unfinished jobs on such an engine (exec/quota.c), and beyond that the parts of
- * one group: its next submission waits in tessera_gate_enter(), in front of the gate. So what a
- * group waits for is bounded by that number times the processes, however much a process has to
- * submit.
+ * A process may have few unfinished jobs on such an engine (exec/quota.c), plus
+ * the parts of one group. Its next submission waits in tessera_gate_enter(), in
+ * front of the gate. A group thus waits for at most that number of jobs per
+ * process, however much a process submits.
  *
  * Watchdog
  * --------
  *
- * A thread that has passed the gate, or has closed it, may not get to run (SCHED_IDLE, cpu.max,
- * memory.high). The waiting threads watch it: each looks at the gate sixteen times a second, and
- * such a look counts against the gate if it keeps others waiting for nothing. That is, no group
- * has it, or the group has no unfinished part. A group may keep the engine idle for a second, four
- * times as long as the engine works on its parts, and eight times as long as its thread runs, of
- * which ten seconds count. Beyond that all passes become void, and the gate is open. So a thread
- * that is slow because its work is long, or because the machine is busy, keeps its turn; one that
- * gets less than an eighth of a CPU loses it, and one that plans without end. A void pass arms nothing any more (tessera_gate_arm()). A submission that has
- * armed nothing passes the gate again. A group that has armed parts ends with -ETIME: to go on
- * would put jobs of others between its parts.
+ * A thread that has passed the gate, or has closed it, may not get to run
+ * (SCHED_IDLE, cpu.max, memory.high). The waiting threads watch it. One of them
+ * checks the gate sixteen times a second. This check counts against the gate if
+ * the gate keeps other threads waiting although no group has closed it, or
+ * although the group has no unfinished part.
  *
- * Each gate has a spinlock, for process context. It is held while a job is armed, so that a pass
- * cannot become void between the look at it and the arming.
+ * A group may keep the engine idle for the sum of:
+ *
+ * - one second,
+ * - four times as long as the engine works on its parts,
+ * - eight times as long as its thread runs, of which ten seconds count at most.
+ *
+ * Submissions that have passed an open gate have one second. Beyond that all
+ * passes become void, and the gate is open. A thread that is slow because its
+ * work is long, or because the machine is busy, keeps its turn. A thread that
+ * gets less than an eighth of a CPU loses it, and so does a thread that plans
+ * without end.
+ *
+ * A void pass arms nothing any more (tessera_gate_arm()). A submission that has
+ * armed nothing passes the gate again. A group that has armed parts ends with
+ * -ETIME: otherwise jobs of other clients would come between its parts.
+ *
+ * Each gate has a spinlock, for process context. It is held while a job is
+ * armed, so that a pass cannot become void between the check and the arming.
  */
 #include <linux/dma-fence.h>
 #include <linux/jiffies.h>
@@ -68,23 +80,26 @@
 #include "tessera_trace.h"
 #include "tessera_wait.h"
 
-/* How often the waiting threads look at the gate. */
+/* Interval of the watchdog's checks. */
 #define TICK_JIFFIES	DIV_ROUND_UP(HZ, 16)
 
-/* Looks at which the gate may be kept for nothing: in any case, and for each at which it is not. */
+/* Idle checks that are allowed: a constant, and more for each busy check. */
 #define IDLE_TICKS	16
 #define IDLE_PER_BUSY	4
 
-/* The same for each tick that the thread of the group has run, and for all of them. */
+/*
+ * Idle checks that are allowed for each tick that the thread of the group has
+ * run, and their limit.
+ */
 #define IDLE_PER_RUN	8ULL
 #define MAX_IDLE_RUN	160ULL
 #define TICK_NS		(NSEC_PER_SEC / 16)
 
 struct tessera_epoch {
 	struct dma_fence base;
-	/* The fence's own. */
+	/* Lock of the fence. */
 	spinlock_t lock;
-	/* Jobs not finished, and one for as long as others may join. */
+	/* Jobs that have not finished, plus one while more jobs may join. */
 	atomic_t jobs;
 };
 
@@ -93,25 +108,28 @@ struct tessera_gate {
 	spinlock_t lock;
 	struct tessera_device *tdev;
 	u32 engine;
-	/* &tessera_pass.node of those that wait. */
+	/* &tessera_pass.node of the waiting submissions. */
 	struct list_head waiters;
 	/* Number of the last turn, see &tessera_payer.gate_turn. */
 	u64 turn;
-	/* Passes that were given out with another number are void. */
+	/* Current number; passes with another number are void. */
 	u32 number;
-	/* Submissions that have passed, and not left; no group has closed the gate then. */
+	/*
+	 * Submissions that have passed and not left; 0 while a group has closed
+	 * the gate.
+	 */
 	u32 inside;
-	/* The group that has closed it, or NULL. */
+	/* The group that has closed the gate, or NULL. */
 	struct tessera_pass *owner;
-	/* When a waiting thread has last looked, in jiffies. */
+	/* Time of the watchdog's last check, in jiffies. */
 	unsigned long ticked;
-	/* What the looks have seen since somebody has last passed or left. */
+	/* Results of the checks since a submission has last passed or left. */
 	u32 idle, busy;
-	/* CPU time of the owner's thread at that moment, in ns. */
+	/* CPU time of the owner's thread when @idle was reset, in ns. */
 	u64 ran;
-	/* Last part of the last group, or NULL. */
+	/* Fence of the last part of the last group, or NULL. */
 	struct dma_fence *last;
-	/* What jobs join now. */
+	/* The current epoch. */
 	struct tessera_epoch *epoch;
 };
 
@@ -164,7 +182,7 @@ static void epoch_part(struct tessera_epoch *epoch)
 	dma_fence_put(&epoch->base);
 }
 
-/* NULL: the engine can preempt. */
+/* Returns NULL if the device can preempt. */
 static struct tessera_gate *gate_of(struct tessera_device *tdev, u32 engine)
 {
 	if (tdev->info.caps & TSR_CAP_PREEMPTION)
@@ -218,7 +236,10 @@ int tessera_gate_init(struct tessera_device *tdev)
 	return 0;
 }
 
-/* Whose last turn is longest ago; among equals the first. */
+/*
+ * The waiting submission whose process had its last turn longest ago; the first
+ * of several.
+ */
 static struct tessera_pass *gate_next_locked(struct tessera_gate *gate)
 {
 	struct tessera_pass *pass, *next = NULL;
@@ -233,7 +254,10 @@ static struct tessera_pass *gate_next_locked(struct tessera_gate *gate)
 	return next;
 }
 
-/* CPU time of the thread that has closed the gate. It is in a system call until it opens it. */
+/*
+ * CPU time of the thread that has closed the gate. The thread exists, as it
+ * opens the gate before it returns to user space.
+ */
 static u64 gate_runtime_locked(const struct tessera_gate *gate)
 {
 	lockdep_assert_held(&gate->lock);
@@ -268,7 +292,10 @@ static bool gate_admit_locked(struct tessera_gate *gate, struct tessera_pass *pa
 	return true;
 }
 
-/* One at a time: each admitted submission does the same for the next one. */
+/*
+ * Admit one waiting submission. It calls this for the next one when it wakes
+ * up.
+ */
 static void gate_hand_on_locked(struct tessera_gate *gate)
 {
 	struct tessera_pass *next = gate_next_locked(gate);
@@ -279,7 +306,7 @@ static void gate_hand_on_locked(struct tessera_gate *gate)
 		return;
 	list_del(&next->node);
 	WRITE_ONCE(next->admitted, true);
-	/* Its thread takes the lock before it goes on. */
+	/* The waking thread takes the lock first, so @next stays valid here. */
 	wake_up(&next->wait);
 }
 
@@ -289,7 +316,10 @@ static bool gate_try(struct tessera_gate *gate, struct tessera_pass *pass)
 	bool admitted;
 
 	spin_lock(&gate->lock);
-	/* A newcomer is behind all that wait already, and no further back than one that has just had a turn. */
+	/*
+	 * A new process is queued behind all waiting ones, at the place of one
+	 * that has just had a turn.
+	 */
 	if (!payer->gate_turn[gate->engine])
 		payer->gate_turn[gate->engine] = gate->turn;
 	admitted = list_empty(&gate->waiters) && gate_admit_locked(gate, pass);
@@ -306,14 +336,20 @@ static bool gate_try(struct tessera_gate *gate, struct tessera_pass *pass)
 	return admitted;
 }
 
-/* Whether those who have passed have kept others waiting for nothing for too long. */
+/*
+ * Whether the submissions inside keep the waiting ones out without need for too
+ * long.
+ */
 static bool gate_stalls_locked(struct tessera_gate *gate)
 {
 	const struct tessera_pass *owner = gate->owner;
 	unsigned long excused = owner ? READ_ONCE(owner->excused) : 0;
 	u64 ran = div_u64(gate_runtime_locked(gate) - gate->ran, TICK_NS);
 
-	/* Its own thread, which is to end that wait, may not get to run either. */
+	/*
+	 * The excuse expires: the thread that is to clear it may not get to run
+	 * either.
+	 */
 	if (excused && time_before(jiffies, excused))
 		return false;
 	if (owner && atomic_read(owner->unfinished))
@@ -325,11 +361,14 @@ static bool gate_stalls_locked(struct tessera_gate *gate)
 			    min(IDLE_PER_RUN * ran, MAX_IDLE_RUN);
 }
 
-/* The watchdog: a submission that waits looks at the gate. */
+/* The watchdog, run by a waiting submission. */
 static void gate_tick(struct tessera_gate *gate)
 {
 	spin_lock(&gate->lock);
-	/* However many wait, and however long this one did not run. */
+	/*
+	 * One check per tick, no matter how many threads wait or how long this
+	 * one slept.
+	 */
 	if (time_after_eq(jiffies, gate->ticked + TICK_JIFFIES)) {
 		gate->ticked = jiffies;
 		if (gate_stalls_locked(gate)) {
@@ -346,13 +385,16 @@ static void gate_tick(struct tessera_gate *gate)
 	spin_unlock(&gate->lock);
 }
 
-/* True if it was admitted after all. Then the next one may be, too. */
+/* Returns true if the submission was admitted in spite of the signal. */
 static bool gate_wait_ends(struct tessera_gate *gate, struct tessera_pass *pass)
 {
 	spin_lock(&gate->lock);
 	if (!pass->admitted)
 		list_del(&pass->node);
-	/* It may have been what others stood behind. */
+	/*
+	 * The submission that leaves may have been the only obstacle for
+	 * others.
+	 */
 	gate_hand_on_locked(gate);
 	spin_unlock(&gate->lock);
 
@@ -366,7 +408,7 @@ static bool gate_lets_go(struct tessera_gate *gate, struct tessera_pass *pass)
 
 static int gate_wait(struct tessera_gate *gate, struct tessera_pass *pass)
 {
-	/* One wait, although the thread looks at the gate now and then. */
+	/* Counts as one wait, although the thread wakes up for the watchdog. */
 	long ret = tessera_wait_in(TESSERA_WAIT_GATE, ({
 		long left;
 
@@ -385,12 +427,13 @@ static int gate_wait(struct tessera_gate *gate, struct tessera_pass *pass)
 
 /**
  * tessera_gate_enter() - pass the gate of an engine
- * @pass: receives the pass, which tessera_gate_leave() gives back
+ * @pass: receives the pass, to be returned with tessera_gate_leave()
  * @ctx: the context of the submission
- * @unfinished: for a group, which closes the gate: the number of its unfinished parts, which lives
- * as long as the pass; else NULL
+ * @unfinished: for a group, which closes the gate: the number of its unfinished
+ * parts, valid as long as the pass; else NULL
  *
- * No lock may be held but the context's, and nothing be armed.
+ * Nothing may be armed, and no lock held but the context's and
+ * &tessera_device.reset_lock.
  *
  * Return: 0, -ERESTARTSYS, -ENOMEM or -ENODEV.
  */
@@ -431,7 +474,7 @@ int tessera_gate_enter(struct tessera_pass *pass, struct tessera_context *ctx,
 }
 
 /**
- * tessera_gate_order() - have a job run after what the gate says
+ * tessera_gate_order() - add the dependencies that the gate requires
  * @pass: the pass
  * @job: the job, not armed yet; of a group, its first part
  *
@@ -448,7 +491,10 @@ int tessera_gate_order(struct tessera_pass *pass, struct tessera_job *job)
 	spin_lock(&gate->lock);
 	if (gate->last && !dma_fence_is_signaled(gate->last))
 		last = dma_fence_get(gate->last);
-	/* Others join no more, unless the pass becomes void. */
+	/*
+	 * With the gate closed no more jobs join the epoch, unless the pass
+	 * becomes void.
+	 */
 	if (pass->unfinished && atomic_read(&gate->epoch->jobs) > 1)
 		before = dma_fence_get(&gate->epoch->base);
 	spin_unlock(&gate->lock);
@@ -461,7 +507,7 @@ int tessera_gate_order(struct tessera_pass *pass, struct tessera_job *job)
 	return ret;
 }
 
-/* The gate's lock is held. Returns what is of no use any more. */
+/* Returns the epoch that is complete now, or NULL. */
 static struct tessera_epoch *gate_arm_group_locked(struct tessera_gate *gate,
 						   struct tessera_pass *pass,
 						   struct tessera_job *job)
@@ -470,7 +516,10 @@ static struct tessera_epoch *gate_arm_group_locked(struct tessera_gate *gate,
 
 	lockdep_assert_held(&gate->lock);
 
-	/* A fence is freed by RCU at the earliest. */
+	/*
+	 * Fine under the spinlock: the last reference only queues an RCU
+	 * callback.
+	 */
 	dma_fence_put(gate->last);
 	gate->last = dma_fence_get(tessera_job_finished(job));
 	if (pass->epoch) {
@@ -486,9 +535,9 @@ static struct tessera_epoch *gate_arm_group_locked(struct tessera_gate *gate,
  * tessera_gate_arm() - arm a job behind the gate
  * @pass: the pass
  * @job: the job; see tessera_job_arm()
- * @epoch: receives what tessera_gate_done() wants when the job has finished
+ * @epoch: receives the argument for tessera_gate_done()
  *
- * Return: true; or false if the pass is void. Then the job is not armed.
+ * Return: true; or false if the pass is void. The job is not armed then.
  */
 bool tessera_gate_arm(struct tessera_pass *pass, struct tessera_job *job,
 		      struct tessera_epoch **epoch)
@@ -523,7 +572,8 @@ bool tessera_gate_arm(struct tessera_pass *pass, struct tessera_job *job,
  * tessera_gate_is_void() - ask whether a pass has become void
  * @pass: the pass
  *
- * Return: true if so; tessera_gate_arm() has the last word.
+ * Return: true if it has. A valid pass may become void until
+ * tessera_gate_arm().
  */
 bool tessera_gate_is_void(const struct tessera_pass *pass)
 {
@@ -531,8 +581,8 @@ bool tessera_gate_is_void(const struct tessera_pass *pass)
 }
 
 /**
- * tessera_gate_leave() - all of a submission is armed, or nothing more will be
- * @pass: the pass
+ * tessera_gate_leave() - return a pass
+ * @pass: the pass; its submission arms nothing more
  */
 void tessera_gate_leave(struct tessera_pass *pass)
 {
@@ -556,8 +606,8 @@ void tessera_gate_leave(struct tessera_pass *pass)
 }
 
 /**
- * tessera_gate_done() - a job that was armed behind a gate has finished
- * @payer: whose it is
+ * tessera_gate_done() - note that a job behind a gate has finished
+ * @payer: the process of the job
  * @engine: engine of the job
  * @epoch: from tessera_gate_arm(), or NULL
  *

@@ -2,16 +2,17 @@
 /**
  * DOC: parts
  *
- * A job on behalf of a context. It knows which objects it uses: it waits for the fences it
- * finds in their reservations and leaves its own there. A part that follows
- * another of the same submission does not run if that one failed. Called with the
+ * A part is a job of a context. It knows the objects that it uses. It waits for
+ * the fences in their reservations, and adds its own fence there. A part does
+ * not run if the part before it in the same submission failed. Called with the
  * context's lock and the objects' reservations held.
  *
- * On a device that cannot preempt, the parts of a submission have their engine to themselves from
- * the first to the last. None of them runs into its timeout, but all together may take
- * as long as their number allows. So their time is summed, with the engine's waiting for the
- * next one; a submission that takes too much is treated as a job that hangs, only that
- * nothing has to be reset: parts that have not begun do not.
+ * On a device that cannot preempt, the parts of a submission occupy their
+ * engine from the first to the last. Each part has its own timeout, but all
+ * parts together may take as long as their number allows. Therefore the driver
+ * adds up their run times and the gaps between them. A submission that exceeds
+ * the limit is treated as a job that hangs, except that nothing has to be
+ * reset: the parts that have not begun do not run.
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
@@ -34,7 +35,10 @@ static struct tessera_part *to_tessera_part(struct tessera_job *job)
 	return container_of(job, struct tessera_part, job);
 }
 
-/* Paging that failed may have left another client's bytes where the object is. */
+/*
+ * A failed paging job may have left another client's bytes in the place of a
+ * lost object.
+ */
 static bool lost_any(const struct tessera_part *part)
 {
 	u32 i;
@@ -57,7 +61,10 @@ int tessera_group_error(const struct tessera_group *group)
 	return READ_ONCE(group->overran) ? -ETIME : READ_ONCE(group->error);
 }
 
-/* Parts of one engine are prepared one after the other. */
+/*
+ * Reports an overrun once. @told needs no lock: the parts of an engine are
+ * prepared one after the other.
+ */
 static int part_overran(struct tessera_part *part)
 {
 	struct tessera_context *ctx = part->ctx;
@@ -78,7 +85,7 @@ static int part_overran(struct tessera_part *part)
 	return -ETIME;
 }
 
-/* Behind a job that has reached for what is not there, and where the tables are right no more, none runs. */
+/* Run nothing after a faulted job, or once the page tables are invalid. */
 static int part_prepare_vm(const struct tessera_context *ctx)
 {
 	if (atomic_read(&ctx->guilty))
@@ -87,7 +94,10 @@ static int part_prepare_vm(const struct tessera_context *ctx)
 	return atomic_read(&ctx->space->lost) ? -EIO : 0;
 }
 
-/* In run_job: the first error of a submission is that of all parts behind it. */
+/*
+ * Called from run_job. The first error of a submission becomes the error of all
+ * later parts.
+ */
 static int tessera_part_prepare(struct tessera_job *job)
 {
 	struct tessera_part *part = to_tessera_part(job);
@@ -126,23 +136,26 @@ static void tessera_part_hung(struct tessera_job *job)
 	tessera_context_blame(to_tessera_part(job)->ctx);
 }
 
-/* The engine's lock is held. */
+/* Called with the engine's lock held. */
 static void group_spend(struct tessera_group *group, u64 start_ns, u64 end_ns)
 {
 	group->ran_ns += end_ns - start_ns;
-	/* A suspend is such a wait, too. */
+	/* The cap of each gap also covers a suspend in between. */
 	if (group->end_ns && start_ns > group->end_ns)
 		group->waited_ns += min(start_ns - group->end_ns, group->idle_ns);
 	group->end_ns = end_ns;
 	if (!group->limit_ns || group->ran_ns + group->waited_ns <= group->limit_ns)
 		return;
-	/* What it waits for may be others' doing. */
+	/*
+	 * The context is blamed for running time only: gaps may be caused by
+	 * other clients.
+	 */
 	if (group->ran_ns > group->limit_ns)
 		WRITE_ONCE(group->hogged, true);
 	WRITE_ONCE(group->overran, true);
 }
 
-/* Of a context that works at virtual addresses. */
+/* Handle a fault of a context that works at virtual addresses. */
 static void part_faulted(struct tessera_part *part)
 {
 	struct tessera_context *ctx = part->ctx;
@@ -159,9 +172,12 @@ static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, 
 
 	if (error == -EFAULT && part->ctx->space)
 		part_faulted(part);
-	/* Who sees the fence signalled sees the values, too. */
+	/*
+	 * Publish before the fence signals: a signalled fence implies the
+	 * values.
+	 */
 	tessera_signals_publish(part->signals);
-	/* Its thread arms no more parts, which would not run. */
+	/* The submitting thread stops arming parts, as they would not run. */
 	if (error && part->group && !part->group->error)
 		WRITE_ONCE(part->group->error, error);
 	if (end_ns <= start_ns)
@@ -174,7 +190,10 @@ static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, 
 		group_spend(part->group, start_ns, end_ns);
 }
 
-/* Beside what every job costs; a long list is far more than that. */
+/*
+ * Only what exceeds the flat cost of a job; the list can be much larger than
+ * that.
+ */
 static long part_lost_bytes(const struct tessera_part *part)
 {
 	return part->max_lost * sizeof(*part->lost);
@@ -238,10 +257,10 @@ void tessera_group_put(struct tessera_group *group)
 }
 
 /**
- * tessera_group_unfinished() - where to see how many of its parts are armed and not finished
+ * tessera_group_unfinished() - counter of parts that are armed and not finished
  * @group: the group
  *
- * Return: their number, which changes.
+ * Return: the counter, valid as long as the group.
  */
 const atomic_t *tessera_group_unfinished(const struct tessera_group *group)
 {
@@ -251,9 +270,9 @@ const atomic_t *tessera_group_unfinished(const struct tessera_group *group)
 /**
  * tessera_group_wait() - wait until few of its parts are unfinished
  * @group: the group
- * @unfinished: how many there may be
+ * @unfinished: the number to wait for
  *
- * No lock may be held but the context's.
+ * No lock may be held but the context's and &tessera_device.reset_lock.
  *
  * Return: 0, or -EINTR for a fatal signal.
  */
@@ -271,10 +290,10 @@ int tessera_group_wait(struct tessera_group *group, u32 unfinished)
 /**
  * tessera_part_create() - make a job for a context
  * @ctx: the context
- * @max_uses: most objects it uses
+ * @max_uses: most objects that it uses
  *
- * Return: the part, to be dropped with tessera_part_put() whatever becomes of it, or an
- * error pointer.
+ * Return: the part, which the caller releases with tessera_part_put(), whether
+ * armed or not; or an error pointer.
  */
 struct tessera_part *tessera_part_create(struct tessera_context *ctx, u32 max_uses)
 {
@@ -321,13 +340,14 @@ void tessera_part_put(struct tessera_part *part)
 }
 
 /**
- * tessera_part_use() - wait for whoever uses an object
+ * tessera_part_use() - make a part wait for other users of an object
  * @part: the part, not armed
- * @bo: an object it uses, resident
- * @write: the submission writes it
+ * @bo: an object that it uses, resident
+ * @write: the submission writes the object
  *
- * Makes room for the part's own fence as well, and sees to caches. Nothing else may be added to the
- * reservation until tessera_part_publish().
+ * Reserves a fence slot for the part's own fence, and does the cache
+ * maintenance. Nothing else may be added to the reservation until
+ * tessera_part_publish().
  *
  * Return: 0 or -ENOMEM.
  */
@@ -338,7 +358,10 @@ int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool writ
 
 	if (drm_WARN_ON(bo->tbo.base.dev, part->num_lost == part->max_lost))
 		return -EINVAL;
-	/* Another object of the part may share the reservation: one is read then, and one written. */
+	/*
+	 * Two slots: another object of the part may share the reservation, one
+	 * read and the other written.
+	 */
 	ret = dma_resv_reserve_fences(resv, 2);
 	if (ret)
 		return ret;
@@ -355,9 +378,9 @@ int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool writ
 }
 
 /**
- * tessera_part_join_group() - count this part among those of a submission
+ * tessera_part_join_group() - count a part as unfinished
  * @part: the part, not armed
- * @group: the submission
+ * @group: the group
  */
 void tessera_part_join_group(struct tessera_part *part, struct tessera_group *group)
 {
@@ -367,15 +390,18 @@ void tessera_part_join_group(struct tessera_part *part, struct tessera_group *gr
 }
 
 /**
- * tessera_part_signal() - the end of this part is that of its submission
+ * tessera_part_signal() - let this part signal the out-fences of its submission
  * @part: the part, not armed, with all its commands
- * @syncs: what the submission signals
+ * @syncs: the sync list of the submission
  * @late: other parts of it are armed already
  *
- * The last step that can fail, but for tessera_users_begin() and what it finds. After success the part is armed and
- * tessera_syncs_commit() called, before it is pushed; or tessera_part_unsignal() is.
+ * The last step that can fail, apart from tessera_users_begin() and the check
+ * that follows it. After success, either the part is armed and
+ * tessera_syncs_commit() is called before it is pushed, or
+ * tessera_part_unsignal() is called.
  *
- * Return: 0, or, unless @late, -EINVAL if others have signalled more meanwhile.
+ * Return: 0, or, unless @late, -EINVAL if a monitored fence is past the value
+ * meanwhile.
  */
 int tessera_part_signal(struct tessera_part *part, const struct tessera_syncs *syncs, bool late)
 {
@@ -393,8 +419,8 @@ int tessera_part_signal(struct tessera_part *part, const struct tessera_syncs *s
 }
 
 /**
- * tessera_part_unsignal() - take tessera_part_signal() back
- * @syncs: what the submission signals; the part is dropped next
+ * tessera_part_unsignal() - undo tessera_part_signal()
+ * @syncs: the sync list of the submission; the caller drops the part next
  */
 void tessera_part_unsignal(const struct tessera_syncs *syncs)
 {
@@ -403,13 +429,13 @@ void tessera_part_unsignal(const struct tessera_syncs *syncs)
 }
 
 /**
- * tessera_part_arm() - point of no return
+ * tessera_part_arm() - arm a part, after which nothing may fail
  * @part: the part
- * @pass: what its submission has passed the gate with; NULL: the part has no commands, so the order
- * of parts on the engine does not concern it
+ * @pass: pass of the gate; NULL for a part without commands, whose order on the
+ * engine does not matter
  *
- * Return: its fence, valid as long as the caller's reference to the part; or NULL if the pass has
- * become void. Then nothing was done.
+ * Return: its fence, valid as long as the caller's reference to the part; or
+ * NULL if the pass has become void. Nothing was done then.
  */
 struct dma_fence *tessera_part_arm(struct tessera_part *part, struct tessera_pass *pass)
 {
@@ -426,11 +452,11 @@ struct dma_fence *tessera_part_arm(struct tessera_part *part, struct tessera_pas
 }
 
 /**
- * tessera_part_publish() - leave an armed part's fence in an object
+ * tessera_part_publish() - add an armed part's fence to an object
  * @part: the part, armed, not yet pushed
- * @bo: an object tessera_part_use() was called for
- * @write: the submission writes it
- * @stamp: number of the submission, for LRU
+ * @bo: an object that tessera_part_use() was called for
+ * @write: the submission writes the object
+ * @stamp: number of the submission, for the LRU
  */
 void tessera_part_publish(struct tessera_part *part, struct tessera_bo *bo,
 			  bool write, u64 stamp)

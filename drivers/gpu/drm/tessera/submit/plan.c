@@ -2,21 +2,24 @@
 /**
  * DOC: plans
  *
- * A submission that does not fit as it is, or that is to be cut for a test, is planned and armed
- * in batches. A batch is a few parts, planned on a snapshot of memory and then
- * armed in one go. The plan is made with no lock held. Then the objects it touches are
- * locked, and its operations are carried out one by one: evictions, moves and page-ins
- * become paging jobs, a part becomes a job of the context. The CPU waits for none of them:
- * an eviction depends on the fence of the part that used the object last, and the next part
- * on the paging it needs, all through reservations.
+ * A submission that does not fit as it is, or that is to be cut for a test, is
+ * planned and armed in batches. A batch is a few parts, planned on a snapshot
+ * of memory and then armed in one go. The plan is made with no reservation
+ * held. Then the objects that it touches are locked, and its operations are
+ * carried out one by one. Evictions, moves and page-ins become paging jobs, a
+ * part becomes a job of the context. The CPU waits for none of them: an
+ * eviction depends on the fence of the part that used the object last, and the
+ * next part on the paging that it needs, all through reservations.
  *
- * Meanwhile other submissions may have evicted what the plan found resident, or have placed
- * something where the plan has a hole. Each operation finds that out before it does anything
- * (-EAGAIN). The parts armed so far stand, and the rest is planned again. Locked objects do not
- * change, so only places matter, and those can be claimed.
+ * Meanwhile other submissions may have evicted objects that the plan found
+ * resident, or may have placed something where the plan has a hole. Each
+ * operation checks that before it does anything (-EAGAIN). The parts armed so
+ * far stand, and the rest is planned again. The state of locked objects does
+ * not change, so only free space is contended. A submission can claim segments
+ * against that.
  *
- * Between two batches nothing is kept but the engine's gate, where the device needs one,
- * and holds on what stays bound over the cut.
+ * Between two batches the submission keeps only the engine's gate, where the
+ * device needs one, and holds on the objects that stay bound over the cut.
  */
 #include <linux/bitmap.h>
 #include <linux/jiffies.h>
@@ -33,7 +36,10 @@
 #include "tessera_trace.h"
 #include "tessera_uobj.h"
 
-/* Parts, and job timeouts, for which a submission keeps its age among those that hold objects. */
+/*
+ * Number of parts, or of job timeouts, after which a submission gives up its
+ * seniority among those that hold objects.
+ */
 #define PARTS_PER_TURN		1024
 #define TIMEOUTS_PER_TURN	12
 
@@ -95,7 +101,10 @@ static int plan_batch(struct tessera_submit_run *run, const struct tessera_split
 	return ret;
 }
 
-/* Only when it ends with that: what the plan foresees may not come true. */
+/*
+ * Set the error position only when the submission ends with that error: a plan
+ * that is made again may not meet it.
+ */
 static void note_place(struct tessera_submit_run *run)
 {
 	run->req->err.offset = run->plan.error_offset;
@@ -106,10 +115,11 @@ static void note_place(struct tessera_submit_run *run)
  * tessera_plan_make() - plan the next parts
  * @run: the submission
  *
- * Called with the context's lock, and nothing else but claims.
+ * Called with the context's lock held, and no reservation. Segments may be
+ * claimed.
  *
- * Return: 0; -EAGAIN if memory changed too much meanwhile; a reason of &enum tessera_again; or the
- * error the submission ends with.
+ * Return: 0; -EAGAIN if memory changed too much meanwhile; a reason of &enum
+ * tessera_again; or the error that the submission ends with.
  */
 int tessera_plan_make(struct tessera_submit_run *run)
 {
@@ -138,8 +148,9 @@ int tessera_plan_make(struct tessera_submit_run *run)
 }
 
 /**
- * tessera_plan_drop() - forget the snapshot that a plan was made on
- * @run: the submission, after tessera_plan_make(); none of its objects is locked
+ * tessera_plan_drop() - free the snapshot that a plan was made on
+ * @run: the submission, after tessera_plan_make(); none of its objects is
+ * locked
  */
 void tessera_plan_drop(struct tessera_submit_run *run)
 {
@@ -147,7 +158,7 @@ void tessera_plan_drop(struct tessera_submit_run *run)
 	memset(&run->model, 0, sizeof(run->model));
 }
 
-/* ---- One part -------------------------------------------------------------- */
+/* ---- One part ------------------------------------------------------------ */
 
 static void use_alloc(struct tessera_submit_run *run, u32 alloc)
 {
@@ -157,7 +168,10 @@ static void use_alloc(struct tessera_submit_run *run, u32 alloc)
 	run->collected[run->num_used++] = alloc;
 }
 
-/* What the part's own entries and the slots left bound at its start name (SPLIT-32). */
+/*
+ * Collect the objects of the part's own elements, and of the slots that are
+ * bound at its start (SPLIT-32).
+ */
 static int collect_used(struct tessera_submit_run *run, const struct tessera_split_op *op)
 {
 	const struct tessera_slot_table *table = run->replay.table;
@@ -177,7 +191,10 @@ static int collect_used(struct tessera_submit_run *run, const struct tessera_spl
 	return ret;
 }
 
-/* The plan may have been disturbed: each object has to be where the part can use it. */
+/*
+ * Other submissions may have disturbed the plan: each object has to be where
+ * the part can use it.
+ */
 static int check_used(struct tessera_submit_run *run)
 {
 	struct tessera_request *req = run->req;
@@ -203,15 +220,15 @@ static int run_part(struct tessera_submit_run *run, const struct tessera_split_o
 	return ret;
 }
 
-/* ---- Following the plan ---------------------------------------------------- */
+/* ---- Following the plan -------------------------------------------------- */
 
-/* It may be scanned out since the plan was made. */
+/* It may have become a scanout since the plan was made. */
 static int evict_planned(struct tessera_bo *bo)
 {
 	return tessera_bo_is_fixed(bo) ? -EAGAIN : tessera_victims_evict(bo, TESSERA_EVICT_PLAN);
 }
 
-/* The object may have left that place since, or by the plan itself. */
+/* It may have left that place since, also by an operation of the plan. */
 static int evict_foreign(struct tessera_submit_run *run, u32 index)
 {
 	const struct tessera_split_block *block = &run->model.blocks[index];
@@ -253,15 +270,18 @@ static int run_op(struct tessera_submit_run *run, const struct tessera_split_op 
 	}
 }
 
-/* ---- Locking --------------------------------------------------------------- */
+/* ---- Locking ------------------------------------------------------------- */
 
 static int lock_bo(struct drm_exec *exec, struct tessera_bo *bo)
 {
-	/* With a slot for the fence of a move. */
+	/* Reserves a fence slot for a move. */
 	return bo ? drm_exec_prepare_obj(exec, &bo->tbo.base, 1) : 0;
 }
 
-/* Foreign fences that have come to an object since the gate was closed are waited for first. */
+/*
+ * The gate was closed before: wait for new foreign fences before anything is
+ * armed.
+ */
 static int lock_use(struct tessera_submit_run *run, u32 alloc, struct drm_exec *exec)
 {
 	int ret = lock_bo(exec, run->req->bos[alloc]);
@@ -269,7 +289,7 @@ static int lock_use(struct tessera_submit_run *run, u32 alloc, struct drm_exec *
 	return ret ?: tessera_request_find_foreign(run->req, alloc);
 }
 
-/* Before anything else has moved for it. */
+/* Checked at locking, before any other object is moved for this one. */
 static int lock_arrival(struct tessera_submit_run *run, const struct tessera_split_op *op,
 			struct drm_exec *exec)
 {
@@ -312,10 +332,11 @@ static int lock_op(struct tessera_submit_run *run, const struct tessera_split_op
  * @run: the submission, planned
  * @exec: inside drm_exec_until_all_locked(), ignores duplicates
  *
- * That is what the batch begins with, and what its operations are about.
+ * Those are the objects that are bound when the batch begins, and the objects
+ * of its operations.
  *
- * Return: 0; -EINPROGRESS with &tessera_request.blocker set; -ENOMEM; -EINTR; or -EDEADLK on
- * contention.
+ * Return: 0; -EINPROGRESS with &tessera_request.blocker set; -ENOMEM; -EINTR;
+ * or -EDEADLK on contention.
  */
 int tessera_plan_lock(struct tessera_submit_run *run, struct drm_exec *exec)
 {
@@ -337,9 +358,12 @@ int tessera_plan_lock(struct tessera_submit_run *run, struct drm_exec *exec)
 	return 0;
 }
 
-/* ---- Holds ----------------------------------------------------------------- */
+/* ---- Holds --------------------------------------------------------------- */
 
-/* What stays bound over the cut that comes next stays where it is; nothing else is held. */
+/*
+ * Hold exactly the objects that stay bound over the next cut, so that they keep
+ * their places.
+ */
 static void change_holds(struct tessera_submit_run *run)
 {
 	const struct tessera_slot_table *table = run->replay.table;
@@ -371,7 +395,7 @@ static void change_holds(struct tessera_submit_run *run)
 }
 
 /**
- * tessera_plan_drop_holds() - rely on no object's place any more
+ * tessera_plan_drop_holds() - release all held objects
  * @run: the submission, in parts or not
  */
 void tessera_plan_drop_holds(struct tessera_submit_run *run)
@@ -389,11 +413,11 @@ void tessera_plan_drop_holds(struct tessera_submit_run *run)
 }
 
 /**
- * tessera_plan_take_turns() - become the youngest submission now and then
+ * tessera_plan_take_turns() - become the youngest submission from time to time
  * @run: the submission, in parts, between two batches
  *
- * Younger submissions wait for the objects that this one holds. So they wait for a bounded number of
- * parts, however many there are.
+ * Younger submissions wait for the objects that this one holds. This bounds
+ * their wait to a number of parts, however many parts there are.
  */
 void tessera_plan_take_turns(struct tessera_submit_run *run)
 {
@@ -409,15 +433,15 @@ void tessera_plan_take_turns(struct tessera_submit_run *run)
 				      msecs_to_jiffies(tessera_engine_timeout_ms(tdev));
 }
 
-/* ---- A batch --------------------------------------------------------------- */
+/* ---- A batch ------------------------------------------------------------- */
 
 /**
- * tessera_plan_follow() - arm the parts of a batch
+ * tessera_plan_follow() - carry out the plan of a batch
  * @run: the submission, planned and locked
  *
- * Return: 0; -EAGAIN if the plan does not hold any more, or -EINPROGRESS with
- * &tessera_request.blocker set; a reason of &enum tessera_again; or the error the submission
- * ends with. Some parts may have been armed.
+ * Return: 0; -EAGAIN if the plan is outdated; -EINPROGRESS with
+ * &tessera_request.blocker set; a reason of &enum tessera_again; or the error
+ * that the submission ends with. Some parts may have been armed in each case.
  */
 int tessera_plan_follow(struct tessera_submit_run *run)
 {
@@ -430,7 +454,7 @@ int tessera_plan_follow(struct tessera_submit_run *run)
 		if (!ret && run->plan.op[i].type == TESSERA_SPLIT_PART)
 			num_ops = i + 1;
 	}
-	/* Tell the planner what was armed: the whole plan or less. */
+	/* Tell the planner how much of the plan was armed. */
 	run->plan.n_op = num_ops;
 	run->plan.n_parts = run->num_parts - before;
 	tessera_split_commit(&run->model.in, &run->cursor, &run->plan);
@@ -443,7 +467,7 @@ int tessera_plan_follow(struct tessera_submit_run *run)
 }
 
 /**
- * tessera_plan_init() - run a submission in parts
+ * tessera_plan_init() - prepare to run a submission in parts
  * @run: the submission, nothing of it armed
  *
  * tessera_plan_fini() has to be called even after a failure.
@@ -473,7 +497,7 @@ int tessera_plan_init(struct tessera_submit_run *run)
 }
 
 /**
- * tessera_plan_fini() - free what tessera_plan_init() has made
+ * tessera_plan_fini() - free what tessera_plan_init() has allocated
  * @run: the submission, in parts or not
  */
 void tessera_plan_fini(struct tessera_submit_run *run)

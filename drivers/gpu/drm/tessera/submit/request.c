@@ -2,9 +2,10 @@
 /**
  * DOC: submission requests
  *
- * What a submission brings has been copied once by the ioctl; here the copy is looked up
- * and checked, and only the copy is patched and run (SPLIT-29). Looking up needs no lock;
- * the checks use the context's slot table, under its lock.
+ * A request is a submission that has been looked up and checked. The ioctl has
+ * copied the arguments once. Only the copy is looked up, checked, patched and
+ * run (SPLIT-29). The look-up needs no lock. The checks use the context's slot
+ * table, under the context's lock.
  */
 #include <linux/hash.h>
 #include <linux/log2.h>
@@ -25,10 +26,16 @@
 #include "tessera_device.h"
 #include "tessera_uobj.h"
 
-/* In &tessera_patch_alloc.flags, which leave it alone: is in &tessera_request.uses. */
+/*
+ * Driver bit in &tessera_patch_alloc.flags, ignored by pure/: the object is in
+ * &tessera_request.uses.
+ */
 #define ALLOC_USED	BIT(31)
 
-/* Where the object is in the hash table, or would be. There is always a free slot. */
+/*
+ * Slot of the hash table where the object is, or where it would be added. There
+ * is always a free slot.
+ */
 static u32 *request_slot(const struct tessera_request *req, u32 bo_id)
 {
 	u32 mask = BIT(req->slot_bits) - 1;
@@ -53,8 +60,9 @@ u32 tessera_request_find(const struct tessera_request *req, u32 bo_id)
 }
 
 /*
- * An object is listed once: which element it is says what a submission does with it. Two objects may
- * share one reservation (two imports of one dma-buf), and both may be listed.
+ * Enter an object into the hash table. An object may be listed once only, since
+ * its element tells whether the submission writes it. Two objects may share one
+ * reservation (two imports of one dma-buf), and both may be listed.
  */
 static int request_note_object(struct tessera_request *req, u32 index)
 {
@@ -111,7 +119,7 @@ static int request_get_allocs(struct tessera_request *req, struct drm_file *file
 	req->bos = kvcalloc(data->num_allocs, sizeof(*req->bos), GFP_KERNEL_ACCOUNT);
 	req->allocs = kvcalloc(data->num_allocs, sizeof(*req->allocs), GFP_KERNEL_ACCOUNT);
 	req->uses = kvmalloc_array(data->num_allocs, sizeof(*req->uses), GFP_KERNEL_ACCOUNT);
-	/* At most half of the slots are taken. */
+	/* The load factor is at most one half. */
 	req->slot_bits = order_base_2(data->num_allocs) + 1;
 	req->slots = kvmalloc_array(BIT(req->slot_bits), sizeof(*req->slots), GFP_KERNEL_ACCOUNT);
 	if (!req->bos || !req->allocs || !req->uses || !req->slots)
@@ -147,14 +155,15 @@ static int request_get_patches(struct tessera_request *req,
 }
 
 /**
- * tessera_request_init() - look up what a submission names
- * @req: the request; tessera_request_fini() even after a failure
+ * tessera_request_init() - look up the objects and fences of a submission
+ * @req: the request; call tessera_request_fini() even after a failure
  * @tdev: the device
  * @file: the client
  * @contexts: the client's contexts
- * @data: the copy; outlives the request
+ * @data: the copied arguments; they outlive the request
  *
- * Return: 0, -EINTR for a fatal signal, or one of the errors of &struct drm_tessera_submit.
+ * Return: 0, -EINTR for a fatal signal, or one of the errors of &struct
+ * drm_tessera_submit.
  */
 int tessera_request_init(struct tessera_request *req, struct tessera_device *tdev,
 			 struct drm_file *file, struct xarray *contexts,
@@ -194,7 +203,7 @@ int tessera_request_init(struct tessera_request *req, struct tessera_device *tde
 }
 
 /**
- * tessera_request_fini() - drop all that a request holds
+ * tessera_request_fini() - release everything that a request refers to
  * @req: the request
  */
 void tessera_request_fini(struct tessera_request *req)
@@ -223,7 +232,10 @@ static void request_add_use(struct tessera_request *req, u32 alloc)
 	req->uses[req->num_uses++] = alloc;
 }
 
-/* What the patch list names, in its order; then what is only listed. */
+/*
+ * Order the objects: first those of the patch list in its order, then those
+ * that are only listed.
+ */
 static int request_order_uses(struct tessera_request *req)
 {
 	u32 i;
@@ -255,7 +267,7 @@ static int check_instances_locked(struct tessera_request *req)
 	return 0;
 }
 
-/* What the CPU says of the objects: which of them are out of date, and which may not move. */
+/* Check the CPU's use of the objects: instances, offers and locks. */
 static int request_check_cpu(struct tessera_request *req)
 {
 	bool renamed = false;
@@ -284,10 +296,10 @@ static int request_check_cpu(struct tessera_request *req)
 }
 
 /**
- * tessera_request_accepted() - the submission will run
- * @req: the request, which was checked
+ * tessera_request_accepted() - note that the submission will run
+ * @req: the request, checked
  *
- * From now on no older instances of its objects do.
+ * Later submissions that list older instances of its objects are refused.
  */
 void tessera_request_accepted(struct tessera_request *req)
 {
@@ -324,14 +336,16 @@ static int request_check_lists(struct tessera_request *req)
 }
 
 /**
- * tessera_request_check() - validate commands and patch list, and see what the CPU does with the objects
- * @req: the request, whose context's lock is held
+ * tessera_request_check() - check commands, lists and objects
+ * @req: the request; the context's lock is held
  *
- * The lists are looked at once. The context's lock may have been dropped for a wait since, so the objects are looked at
+ * The commands and lists are checked once. The context's lock may be dropped
+ * for a wait between two attempts, so the CPU's use of the objects is checked
  * each time.
  *
- * Return: 0; -EINVAL with &tessera_request.err saying where, if it is the lists; -EBUSY if
- * an object is locked that may not move; or -EINTR for a fatal signal.
+ * Return: 0; -EINVAL, with the position in &tessera_request.err if the lists
+ * are wrong; -EBUSY if an object is locked by the CPU and may not move; or
+ * -EINTR for a fatal signal.
  */
 int tessera_request_check(struct tessera_request *req)
 {
@@ -372,11 +386,15 @@ int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec)
 }
 
 /**
- * tessera_request_find_foreign() - look for foreign fences that guard what the request's job uses
+ * tessera_request_find_foreign() - look for foreign fences at an object
  * @req: the request
- * @alloc: an object of it, reservation held if the answer is to last
+ * @alloc: index of the object; its reservation must be held if the result is to
+ * stay valid
  *
- * Return: 0; -EINPROGRESS: to be called again after tessera_request_unblock(); or -ENOMEM.
+ * Only fences that guard what the request's job does with the object count.
+ *
+ * Return: 0; -EINPROGRESS: call it again after tessera_request_unblock(); or
+ * -ENOMEM.
  */
 int tessera_request_find_foreign(struct tessera_request *req, u32 alloc)
 {
@@ -391,13 +409,14 @@ int tessera_request_find_foreign(struct tessera_request *req, u32 alloc)
 }
 
 /**
- * tessera_request_unblock() - deal with what was found to block the request
+ * tessera_request_unblock() - wait for what blocks the request
  * @req: the request
- * @row: TESSERA_WAIT_FOREIGN: nothing is armed, and no lock held; or TESSERA_WAIT_FOREIGN_PARTS
+ * @row: TESSERA_WAIT_FOREIGN: nothing is armed, and no lock held; or
+ * TESSERA_WAIT_FOREIGN_PARTS
  * @timeout: jiffies
  *
- * Return: 0, and it may be blocked again; -ETIME; -ENODEV; -ENOMEM; -ERESTARTSYS; or an error of
- * tessera_borrow_map().
+ * Return: 0, and the request may be blocked again; -ETIME; -ENODEV; -ENOMEM;
+ * -ERESTARTSYS; or an error of tessera_borrow_map().
  */
 int tessera_request_unblock(struct tessera_request *req, enum tessera_wait_row row, long timeout)
 {
@@ -407,8 +426,9 @@ int tessera_request_unblock(struct tessera_request *req, enum tessera_wait_row r
 	u32 i;
 
 	/*
-	 * All that further attempts would find one after the other, as each has a price. Behind parts
-	 * the gate may be closed, so there only what this attempt has found.
+	 * Collect the blockers of all objects at once, as each further attempt
+	 * has a price. The gate may be closed behind armed parts, so only the
+	 * blocker of this attempt counts there.
 	 */
 	for (i = 0; !parts && !ret && i < req->list.num_allocs; i++) {
 		bo = req->bos[i];
@@ -426,10 +446,10 @@ int tessera_request_unblock(struct tessera_request *req, enum tessera_wait_row r
 }
 
 /**
- * tessera_request_is_ready() - ask whether all user memory of a submission is
+ * tessera_request_is_ready() - ask whether all user memory is ready
  * @req: the request
  *
- * Return: false if tessera_request_ready() has something to do.
+ * Return: false if tessera_request_ready() has to be called.
  */
 bool tessera_request_is_ready(struct tessera_request *req)
 {
@@ -443,7 +463,7 @@ bool tessera_request_is_ready(struct tessera_request *req)
 }
 
 /**
- * tessera_request_ready() - have all user memory of a submission ready
+ * tessera_request_ready() - get the pages of all user memory of a submission
  * @req: the request
  * @end: see tessera_userptr_ready()
  *
@@ -462,13 +482,16 @@ int tessera_request_ready(struct tessera_request *req, u64 end)
 }
 
 /**
- * tessera_request_begin_users() - have user memory that a job uses stay ready until its fence is in place
+ * tessera_request_begin_users() - keep a job's user memory from changing
  * @req: the request, objects locked
- * @allocs: elements of the allocation list, not NULL ones
- * @num: how many
+ * @allocs: indexes of the allocation list, no NULL elements
+ * @num: length of @allocs
  *
- * Return: 0, to be followed by tessera_request_end_users(); or %TESSERA_AGAIN_PAGES: to be called
- * again after tessera_request_ready().
+ * MMU notifiers wait until tessera_request_end_users(). They find the fence of
+ * the job in the objects' reservations then.
+ *
+ * Return: 0, to be followed by tessera_request_end_users(); or
+ * %TESSERA_AGAIN_PAGES: call it again after tessera_request_ready().
  */
 int tessera_request_begin_users(struct tessera_request *req, const u32 *allocs, u32 num)
 {
@@ -490,8 +513,8 @@ int tessera_request_begin_users(struct tessera_request *req, const u32 *allocs, 
 }
 
 /**
- * tessera_request_end_users() - it is
- * @req: the request
+ * tessera_request_end_users() - end tessera_request_begin_users()
+ * @req: the request, the job's fence published
  */
 void tessera_request_end_users(struct tessera_request *req)
 {
@@ -500,9 +523,10 @@ void tessera_request_end_users(struct tessera_request *req)
 }
 
 /**
- * tessera_request_patch() - write the address an element of the patch list stands for
+ * tessera_request_patch() - write the address for an element of the patch list
  * @req: the request
- * @index: the element; its object is locked and resident, or it is a NULL one
+ * @index: index of the element; its object is locked and resident, or it is a
+ * NULL element
  */
 void tessera_request_patch(struct tessera_request *req, u32 index)
 {

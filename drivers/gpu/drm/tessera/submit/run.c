@@ -2,13 +2,21 @@
 /**
  * DOC: arming
  *
- * The one place where a job of SUBMIT is made and armed. The job is a part of a submission, or all
- * of it. The objects that it uses are locked, and resident where the job can use them.
+ * This file makes and arms all jobs of SUBMIT. A job is a part of a submission,
+ * or all of it. The objects that it uses are locked, and resident where the job
+ * can use them.
  *
- * A part takes these steps: wait for the jobs that use its objects, bind again what the stream
- * has bound before the cut, order it behind the part before it or behind the in-fences and the
- * gate, patch addresses, arm, leave its fence in its objects, push. The part that ends the
- * submission signals the out-fences, too.
+ * The steps are the same for each part:
+ *
+ * 1. depend on the jobs that use its objects,
+ * 2. bind again the slots that the stream has bound before the cut,
+ * 3. depend on the part before it, or on the in-fences and the gate,
+ * 4. patch addresses,
+ * 5. arm,
+ * 6. add its fence to its objects,
+ * 7. push.
+ *
+ * The part that ends the submission also signals the out-fences.
  */
 #include <linux/dma-fence.h>
 #include <linux/string.h>
@@ -35,7 +43,7 @@ static void trace_entry(const struct tessera_patch_replay *replay, u32 index)
 }
 
 /**
- * tessera_run_rewind() - follow the slot table from the beginning of the commands
+ * tessera_run_rewind() - reset the slot table to the beginning of the commands
  * @run: the submission, nothing of it armed
  */
 void tessera_run_rewind(struct tessera_submit_run *run)
@@ -67,8 +75,8 @@ static int use_objects(struct tessera_submit_run *run, struct tessera_part *part
 }
 
 /*
- * Bind again what the stream before the cut has bound and the cut leaves in place. The
- * packets are copies of the stream's own, with the address of today.
+ * Bind again the slots that stay bound over the cut before this part. The
+ * packets are copies of the stream's own packets, with the current addresses.
  */
 static int add_preamble(struct tessera_submit_run *run, struct tessera_part *part)
 {
@@ -116,9 +124,10 @@ static int order_part(struct tessera_submit_run *run, struct tessera_part *part)
 }
 
 /*
- * The part's packets get the addresses of today, whichever part the elements they belong to
- * are in: an element may come long before its packet. What it names is in a slot when the
- * part begins, or among the part's own elements, so it is locked and resident.
+ * Write current addresses into the packets of the part. The element of a packet
+ * may belong to an earlier part, since it may come long before its packet. Its
+ * object is in a slot when the part begins, or belongs to an element of the
+ * part itself, so it is locked and resident.
  */
 static int patch_part(struct tessera_submit_run *run, const struct tessera_split_op *op)
 {
@@ -136,7 +145,7 @@ static int patch_part(struct tessera_submit_run *run, const struct tessera_split
 	return ret;
 }
 
-/* The last steps before the scheduler. @op is NULL for a part without commands. */
+/* The steps from arming on. @op is NULL for a part without commands. */
 static int arm_part(struct tessera_submit_run *run, struct tessera_part *part,
 		    const struct tessera_split_op *op)
 {
@@ -187,15 +196,17 @@ err_unsignal:
 }
 
 /**
- * tessera_run_part() - make, arm and push a job for some of the commands, or all
- * @run: the submission; &tessera_submit_run.used are locked, and where the job can use them
+ * tessera_run_part() - make, arm and push a job
+ * @run: the submission; the objects in &tessera_submit_run.used are locked, and
+ * where the job can use them
  * @op: the part, of type TESSERA_SPLIT_PART
  *
- * An object whose move has failed meanwhile is lost. The job finds that when it is to run, and its
- * fence says so.
+ * The job runs the commands of @op, which may be all. An object is lost if its
+ * move has failed meanwhile. The job finds that when it is about to run, and
+ * its fence carries the error.
  *
- * Return: 0; a reason of &enum tessera_again; or the error the submission ends with. Unless it is 0
- * nothing is armed.
+ * Return: 0; a reason of &enum tessera_again; or the error that the submission
+ * ends with. Nothing is armed unless it is 0.
  */
 int tessera_run_part(struct tessera_submit_run *run, const struct tessera_split_op *op)
 {
@@ -227,7 +238,8 @@ int tessera_run_part(struct tessera_submit_run *run, const struct tessera_split_
  * @run: the submission
  * @error: the error
  *
- * A job without commands carries it, so that user space sees it on the fence.
+ * A job without commands carries the error, so that user space sees it on the
+ * out-fence.
  *
  * Return: 0, or -ENODEV.
  */
@@ -242,9 +254,12 @@ int tessera_run_close(struct tessera_submit_run *run, int error)
 	part->error = error;
 	tessera_job_run_after(&part->job, &run->last->job);
 	run->num_used = 0;
-	/* Cannot fail without objects, without a pass, and behind other parts. */
+	/*
+	 * Cannot fail: it has no objects and no pass, and other parts are
+	 * armed.
+	 */
 	arm_part(run, part, NULL);
-	/* Not a part that the user's commands are in. */
+	/* Do not count it, as it runs none of the user's commands. */
 	run->num_parts--;
 	drm_dev_exit(idx);
 

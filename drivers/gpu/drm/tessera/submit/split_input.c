@@ -2,15 +2,17 @@
 /**
  * DOC: planner input
  *
- * Puts the state of segments and objects into the split planner's terms. What the blocks of
- * others are worth is decided by the order of victims: one that is busy, or whose
- * owner has no more than its fair share, goes only as the last resort; one that is
- * being destroyed cannot go at all. So it is with what older submissions hold between two of
- * their batches (mem/hold.c). No lock is held: what is described may have changed when the
- * plan is carried out, which notices.
+ * Describes segments and objects in the terms of the split planner. The order
+ * of victims decides how the blocks of other objects rank. A block that is
+ * busy, or whose owner is within its fair share, is evicted only as the last
+ * resort. A block that is being destroyed cannot be evicted at all, nor can a
+ * block that an older submission holds between two of its batches (mem/hold.c).
+ * No lock is held: memory may have changed when the plan is carried out, and
+ * the plan's operations check that.
  *
- * The input describes all blocks of each segment, those of other clients included, since a plan may
- * evict any of them. It is made once for each batch. Its time and memory grow with their number.
+ * The input describes all blocks of each segment, those of other clients
+ * included, since a plan may evict any of them. It is made once for each batch.
+ * Its time and memory grow with the number of blocks.
  */
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -24,7 +26,7 @@
 #include "tessera_device.h"
 #include "tessera_uobj.h"
 
-/* model_segment_blocks() takes one for the other. */
+/* model_segment_blocks() assigns one to the other. */
 static_assert(TESSERA_REQUEST_NONE == TESSERA_SPLIT_NONE);
 
 /**
@@ -124,7 +126,7 @@ static int model_reserve(struct tessera_split_model *model, u32 more)
 	return 0;
 }
 
-/* Takes over the reference. */
+/* Consumes the block's reference to the object. */
 static void model_block(struct tessera_split_model *model, u32 segment,
 			struct tessera_block *block, u32 alloc)
 {
@@ -145,7 +147,7 @@ static void model_block(struct tessera_split_model *model, u32 segment,
 	block->bo = NULL;
 }
 
-/* Bytes the submission may come to hold in a segment beyond what it has there. */
+/* Bytes that the submission may need in a segment beyond what it has there. */
 static u64 segment_want(const struct tessera_request *req, u32 segment,
 			const struct tessera_blocks *blocks)
 {
@@ -163,7 +165,7 @@ static u64 segment_want(const struct tessera_request *req, u32 segment,
 	return want - min(want, have);
 }
 
-/* What the ranks depend on beyond what is seen at once. */
+/* Fill in inputs of the ranking that tessera_victims_collect() omits. */
 static void look_closer(struct tessera_split_model *model, struct tessera_block *block,
 			u64 stamp)
 {
@@ -172,7 +174,10 @@ static void look_closer(struct tessera_split_model *model, struct tessera_block 
 	if (!block->bo)
 		return;
 	holder = tessera_holder(block->bo);
-	/* Nobody likes to lose what it holds, but an older submission may take it. */
+	/*
+	 * Avoid objects that other submissions hold, although an older
+	 * submission may take them.
+	 */
 	block->busy = (holder && holder != stamp) ||
 		      !dma_resv_test_signaled(block->bo->tbo.base.resv,
 					      DMA_RESV_USAGE_BOOKKEEP);
@@ -205,11 +210,17 @@ static int model_segment_blocks(struct tessera_split_model *model,
 		if (block->bo)
 			alloc = tessera_request_find(req, block->bo_id);
 
-		/* Where it cannot stay, being written now, it is not in the planner's eyes. */
+		/*
+		 * An object that cannot stay, because it is written now, is an
+		 * ordinary block for the planner.
+		 */
 		if (alloc != TESSERA_SPLIT_NONE &&
 		    !(model->allocs[alloc].supported & BIT(segment)))
 			alloc = TESSERA_SPLIT_NONE;
-		/* Somebody has moved it from one segment to the other while we looked. */
+		/*
+		 * Another client has moved it between the two segments during
+		 * the collection.
+		 */
 		if (alloc != TESSERA_SPLIT_NONE && test_and_set_bit(alloc, model->placed))
 			ret = -EAGAIN;
 		model_block(model, segment, block, alloc);
@@ -232,10 +243,10 @@ static bool force_random(const struct tessera_request *req)
 }
 
 /**
- * tessera_split_is_forced() - whether a submission is to be cut for a test
+ * tessera_split_is_forced() - whether a submission is to be cut as a test
  * @req: the submission
  *
- * Return: true if its context, or the device's debugfs, says so.
+ * Return: true if its context, or the device's debugfs, asks for it.
  */
 bool tessera_split_is_forced(const struct tessera_request *req)
 {
@@ -256,11 +267,13 @@ static void model_force(struct tessera_split_model *model, const struct tessera_
 
 /**
  * tessera_split_model_init() - describe a submission and memory to the planner
- * @model: zeroed but for its seniority; tessera_split_model_fini() even after a failure
+ * @model: zeroed except for its seniority; call tessera_split_model_fini() even
+ * after a failure
  * @req: the submission, checked
  * @segments: set of segment ids
  *
- * Return: 0, -EAGAIN if it changed too much meanwhile, -EINTR for a fatal signal, or -ENOMEM.
+ * Return: 0, -EAGAIN if memory changed too much meanwhile, -EINTR for a fatal
+ * signal, or -ENOMEM.
  */
 int tessera_split_model_init(struct tessera_split_model *model,
 			     const struct tessera_request *req, u32 segments)

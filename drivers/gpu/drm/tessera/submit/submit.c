@@ -2,25 +2,34 @@
 /**
  * DOC: submission
  *
- * A submission is armed in batches. Each attempt at a batch takes the same steps: pass the engine's
- * gate, lock objects, look for foreign fences at them, bring the objects to their places, arm (submit/run.c). A submission is one batch of one part
- * if all its objects fit at once. It needs no plan and costs nothing for the splitting of others.
- * Batches are planned only if memory does not suffice, or if the context is to be split for a test
- * (submit/plan.c).
+ * A submission is armed in batches. Each attempt at a batch takes the same
+ * steps:
  *
- * An attempt that cannot be finished has a reason to begin again (&enum tessera_again), and
- * begin_again() says for each reason what the submission waits for. Until a part is armed, the submission
- * leaves the gate for that, all waits end with a signal, and the call can be made again. Behind
- * armed parts the gate stays closed: no wait for others is without a limit then, and only a fatal
- * signal ends one. Few parts are unfinished at any time. Beyond that the caller waits, with no lock
- * held but its context's.
+ * 1. pass the engine's gate,
+ * 2. lock objects,
+ * 3. look for foreign fences at them,
+ * 4. bring the objects to their places,
+ * 5. arm (submit/run.c).
  *
- * A failure before the first part fails the ioctl. After that, what has been pushed
- * stands, and a job without commands ends the submission with the error, so that user
- * space sees one fence (SPLIT-34, SPLIT-35). A fatal signal or the end of
- * the device just ends it.
+ * A submission whose objects all fit at once is one batch of one part. It needs
+ * no plan, and pays nothing for splitting. Batches are planned only if memory
+ * does not suffice, or if the context asks for cuts as a test (submit/plan.c).
  *
- * Locks: the context's, then reservations. Between the two the engine's gate is passed.
+ * An attempt that cannot be finished returns a reason to begin again (&enum
+ * tessera_again). begin_again() knows what the submission waits for in each
+ * case. Until a part is armed, the submission leaves the gate while it waits,
+ * every signal ends the wait, and the ioctl can be restarted. Behind armed
+ * parts the gate stays closed. Each wait for other clients is limited then, and
+ * only a fatal signal ends it. The number of unfinished parts is limited, too.
+ * Beyond that limit the thread waits, with no reservation held.
+ *
+ * A failure before the first part is armed fails the ioctl. After that, the
+ * parts that were pushed run, and a job without commands ends the submission
+ * with the error, so that user space sees one fence (SPLIT-34, SPLIT-35). After
+ * a fatal signal or an unplug there is no such job.
+ *
+ * Locks: &tessera_device.reset_lock for reading, the context's lock, then
+ * reservations. The gate is passed before the reservations are taken.
  */
 #include <linux/jiffies.h>
 #include <linux/sched/signal.h>
@@ -39,24 +48,37 @@
 #include "tessera_uobj.h"
 
 /*
- * Victims are chosen for one object at a time. A plan knows what else the submission uses, so it is
+ * Most evictions of a submission that is not planned. Victims are chosen for
+ * one object at a time. A plan knows what else the submission uses, so it is
  * better for a submission that needs many of them.
  */
 #define MAX_EVICTIONS		256
 
-/* Disturbed attempts at a batch before other submissions are kept out of it. */
+/* Disturbed attempts at a batch before the submission claims the segments. */
 #define MAX_MISSES		3
 
-/* Further ones before they are let in again. The client disturbs these itself. */
+/*
+ * Disturbed attempts with the claim before it ends. The client itself disturbs
+ * these.
+ */
 #define MAX_CLAIMED_MISSES	8
 
-/* Job timeouts of waiting for dying objects with the gate closed. Some jobs on the way may hang. */
+/*
+ * Limit of waiting for dying objects with the gate closed, in job timeouts:
+ * some of the jobs that use them may hang.
+ */
 #define DYING_TIMEOUTS		12
 
-/* How often a submission that waits for objects that others hold looks at them. */
+/*
+ * How often a submission checks objects held by other submissions, as an
+ * expired hold raises no event.
+ */
 #define HOLD_LOOK_JIFFIES	HZ
 
-/* Behind armed parts the call cannot be made again: only a fatal signal ends a wait. */
+/*
+ * The ioctl cannot be restarted behind armed parts: only a fatal signal ends a
+ * wait.
+ */
 static unsigned int run_state(const struct tessera_submit_run *run)
 {
 	return run->last ? TESSERA_GROUP_WAIT : TASK_INTERRUPTIBLE;
@@ -64,7 +86,10 @@ static unsigned int run_state(const struct tessera_submit_run *run)
 
 /* ---- Claims -------------------------------------------------------------- */
 
-/* The managers of the segments that it may touch, in the order of segments, then NULL. */
+/*
+ * Iterates over the managers of the segments that the submission may touch, in
+ * the order of segments; NULL at the end.
+ */
 static struct tessera_manager *run_next_manager(struct tessera_submit_run *run, u32 *index)
 {
 	struct tessera_device *tdev = run->req->tdev;
@@ -79,7 +104,7 @@ static struct tessera_manager *run_next_manager(struct tessera_submit_run *run, 
 	return NULL;
 }
 
-/* Another submission has claimed a segment. */
+/* Whether another submission has claimed one of the segments. */
 static bool run_closed(struct tessera_submit_run *run)
 {
 	struct tessera_manager *mgr;
@@ -120,8 +145,9 @@ static int run_claim(struct tessera_submit_run *run)
 /* ---- Waiting ------------------------------------------------------------- */
 
 /*
- * Jiffies that are left of some job timeouts for waits behind armed parts that other clients may
- * prolong. All such waits of the submission count together. The clock runs until run_waits_end().
+ * Returns the time left, in jiffies, for waits behind armed parts that other
+ * clients may prolong. The limit is a number of job timeouts. All such waits of
+ * the submission count together. The clock runs until run_waits_end().
  */
 static long run_patience(struct tessera_submit_run *run, u32 timeouts)
 {
@@ -135,7 +161,7 @@ static long run_patience(struct tessera_submit_run *run, u32 timeouts)
 	waited = run->waited + now - run->waits_since;
 	if (waited >= limit)
 		return 0;
-	/* The watchdog of the gate leaves such a wait to this limit. */
+	/* This limit replaces that of the gate's watchdog. */
 	WRITE_ONCE(run->req->pass.excused, (jiffies + (long)(limit - waited)) ?: 1);
 
 	return limit - waited;
@@ -149,11 +175,14 @@ static void run_waits_end(struct tessera_submit_run *run)
 	WRITE_ONCE(run->req->pass.excused, 0);
 }
 
-/* For objects that are being destroyed, or that older submissions hold. */
+/*
+ * Wait for space: for objects that are being destroyed, or are held by older
+ * submissions.
+ */
 static int wait_for_room(struct tessera_submit_run *run, enum tessera_room_event event,
 			 long timeout)
 {
-	/* Even if there are events all the time. */
+	/* A limit that is used up ends the wait even if events keep coming. */
 	if (!timeout)
 		return -ETIME;
 
@@ -161,7 +190,7 @@ static int wait_for_room(struct tessera_submit_run *run, enum tessera_room_event
 					 run_state(run), timeout);
 }
 
-/* Nobody signals that a hold has ended by time. */
+/* An expired hold raises no event, so the wait has a timeout. */
 static int wait_for_holds(struct tessera_submit_run *run)
 {
 	int ret = wait_for_room(run, TESSERA_ROOM_RELEASED, HOLD_LOOK_JIFFIES);
@@ -169,7 +198,7 @@ static int wait_for_holds(struct tessera_submit_run *run)
 	return ret == -ETIME ? 0 : ret;
 }
 
-/* An object waits for a foreign fence, or another device has to be asked for it, behind armed parts. */
+/* Wait for a foreign fence or for another device, behind armed parts. */
 static int wait_for_foreign(struct tessera_submit_run *run, long timeout)
 {
 	int ret;
@@ -178,15 +207,18 @@ static int wait_for_foreign(struct tessera_submit_run *run, long timeout)
 		return -ETIME;
 	ret = tessera_request_unblock(run->req, TESSERA_WAIT_FOREIGN_PARTS,
 				      min_t(long, timeout, HZ));
-	/* The next attempt finds whether the context was lost meanwhile. */
+	/* The next attempt notices if the context was lost meanwhile. */
 	if (ret == -ETIME)
 		return 0;
 
-	/* Other drivers may end with any signal. */
+	/*
+	 * Waits in other drivers may end with any signal. Only a fatal one
+	 * counts.
+	 */
 	return ret == -ERESTARTSYS ? tessera_uobj_may_go_on(NULL) : ret;
 }
 
-/* Pages of processes, behind armed parts. */
+/* Make user memory ready again, behind armed parts. */
 static int wait_for_pages(struct tessera_submit_run *run, long timeout)
 {
 	if (!timeout)
@@ -198,9 +230,10 @@ static int wait_for_pages(struct tessera_submit_run *run, long timeout)
 }
 
 /*
- * Claim the segments after some disturbed attempts. A submission waits for nothing while it has a
- * claim, and each other submission that is placing objects at that moment can disturb it once. So
- * the claim is kept until the batch is armed.
+ * Claim the segments after some disturbed attempts. A submission that has a
+ * claim waits for nothing. Each other submission that is placing objects at
+ * that moment can disturb it once more. The claim is kept until the batch is
+ * armed.
  */
 static int keep_others_out(struct tessera_submit_run *run)
 {
@@ -223,8 +256,9 @@ static void run_leave(struct tessera_submit_run *run)
 }
 
 /*
- * Wait for what an attempt could not be finished without. Only the context's lock is held, and
- * behind armed parts the gate.
+ * Wait for the condition that the attempt needs. Only
+ * &tessera_device.reset_lock and the context's lock are held, and the gate
+ * behind armed parts.
  */
 static int begin_again(struct tessera_submit_run *run, enum tessera_again why)
 {
@@ -249,13 +283,13 @@ static int begin_again(struct tessera_submit_run *run, enum tessera_again why)
 		run_waits_end(run);
 		return wait_for_holds(run);
 	case TESSERA_AGAIN_FOREIGN:
-		/* Without parts tessera_submit() waits, with nothing held. */
+		/* Without parts, tessera_submit() waits, with no lock held. */
 		return run->last ? wait_for_foreign(run, run_patience(run, 1)) : why;
 	case TESSERA_AGAIN_PAGES:
-		/* Without parts tessera_submit() waits, with nothing held. */
+		/* Without parts, tessera_submit() waits, with no lock held. */
 		return run->last ? wait_for_pages(run, run_patience(run, 1)) : why;
 	case TESSERA_AGAIN_VOID:
-		/* Armed parts cannot go on behind others' jobs. */
+		/* Other clients' jobs may come between the parts then. */
 		return run->last ? -ETIME : 0;
 	default:
 		drm_WARN_ON(&tdev->drm, 1);
@@ -266,8 +300,9 @@ static int begin_again(struct tessera_submit_run *run, enum tessera_again why)
 /* ---- An attempt ---------------------------------------------------------- */
 
 /*
- * A group that is going to close a gate waits for jobs of other engines before, since its parts are
- * ordered behind jobs of its own engine only.
+ * Pass the gate. A group that is going to close a gate waits for the in-fences
+ * of other engines first: while it has the gate closed, its parts shall wait
+ * for jobs of their own engine only.
  */
 static int run_enter(struct tessera_submit_run *run)
 {
@@ -288,7 +323,7 @@ static int run_enter(struct tessera_submit_run *run)
 	return ret;
 }
 
-/* The submission has locked it, so it is among those that it needs. */
+/* Spares objects that the submission itself has locked, as it needs them. */
 static bool is_locked(struct tessera_bo *bo, void *ticket)
 {
 	return dma_resv_locking_ctx(bo->tbo.base.resv) == ticket;
@@ -313,7 +348,7 @@ static int validate_objects(struct tessera_request *req, struct drm_exec *exec)
 						 tessera_request_writes(req, alloc), &rules);
 		if (ret)
 			return ret;
-		/* Nothing is armed but paging, which stands. */
+		/* Only paging is armed, and paging need not be undone. */
 		if (signal_pending(current))
 			return -ERESTARTSYS;
 	}
@@ -358,7 +393,10 @@ static int arm_batch(struct tessera_submit_run *run)
 	struct drm_exec exec;
 	int ret, idx;
 
-	/* Once there are parts the call cannot be made again, and locks are held for one batch. */
+	/*
+	 * The ioctl cannot be restarted behind armed parts, and the locks are
+	 * held for one batch only.
+	 */
 	if (!run->last)
 		flags |= DRM_EXEC_INTERRUPTIBLE_WAIT;
 	drm_exec_init(&exec, flags, run->group ? 0 : req->list.num_allocs);
@@ -368,10 +406,16 @@ static int arm_batch(struct tessera_submit_run *run)
 		if (ret)
 			break;
 	}
-	/* Do not disturb the owner of a claim by a batch that cannot be finished. */
+	/*
+	 * Do not disturb the claiming submission by a batch that cannot be
+	 * finished.
+	 */
 	if (!ret && run->group && run_closed(run))
 		ret = -EAGAIN;
-	/* Unplug does not wait for locks, which other drivers may hold. */
+	/*
+	 * Enter late: unplug must not wait for reservations, which other
+	 * drivers may hold.
+	 */
 	if (!ret && !drm_dev_enter(&req->tdev->drm, &idx))
 		ret = -ENODEV;
 	if (!ret) {
@@ -384,8 +428,9 @@ static int arm_batch(struct tessera_submit_run *run)
 }
 
 /*
- * No further part would run, or the gate was given to others. A submission that fits is not asked
- * whether its client has gone: the fence of its job says that.
+ * Checks whether further parts would not run, or the gate was opened by the
+ * watchdog. A submission in one part is not asked whether its client has gone:
+ * the fence of its job reports that.
  */
 static int run_dropped(const struct tessera_submit_run *run)
 {
@@ -397,7 +442,10 @@ static int run_dropped(const struct tessera_submit_run *run)
 	return tessera_gate_is_void(&run->req->pass) ? TESSERA_AGAIN_VOID : 0;
 }
 
-/* One attempt at a batch, inside the gate. Returns an error, or a reason to begin again. */
+/*
+ * Make one attempt at a batch, inside the gate. Returns 0, an error, or a
+ * reason to begin again.
+ */
 static int try_batch(struct tessera_submit_run *run)
 {
 	u32 event;
@@ -405,7 +453,10 @@ static int try_batch(struct tessera_submit_run *run)
 
 	for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
 		run->seen[event] = tessera_room_seen(run->req->tdev, event);
-	/* Behind that, as these are signalled, too, when the context is lost or the device goes. */
+	/*
+	 * After the events were read, because they are raised, too, when the
+	 * context is lost or the device goes.
+	 */
 	ret = run_dropped(run);
 	if (!ret && run->group)
 		ret = tessera_plan_make(run);
@@ -414,7 +465,7 @@ static int try_batch(struct tessera_submit_run *run)
 	if (run->group)
 		tessera_plan_drop(run);
 
-	/* Errors of the layers below that are reasons. */
+	/* Translate errors of the layers below to reasons. */
 	switch (ret) {
 	case -EAGAIN:
 		return run_closed(run) ? TESSERA_AGAIN_CLOSED : TESSERA_AGAIN_DISTURBED;
@@ -430,8 +481,8 @@ static int try_batch(struct tessera_submit_run *run)
 /* ---- The submission ------------------------------------------------------ */
 
 /*
- * Whether all objects could be resident at once if nothing else were. Paging in what
- * fits of a submission that does not would be for nothing.
+ * Whether all objects could be resident at once in otherwise empty segments. If
+ * not, paging in some of them would be wasted.
  */
 static bool may_fit(const struct tessera_submit_run *run)
 {
@@ -451,12 +502,12 @@ static bool may_fit(const struct tessera_submit_run *run)
 	return wanted <= room;
 }
 
-/* Parts are armed, and more of them are to come. */
+/* Some parts of the submission are armed, and more will follow. */
 static int run_advance(struct tessera_submit_run *run)
 {
 	run_waits_end(run);
 	run_unclaim(run);
-	/* The next attempt finds again what has kept this one from more parts. */
+	/* The next attempt will find it again if it still blocks. */
 	tessera_blocker_clear(&run->req->blocker);
 	run->misses = 0;
 	run->req->changes = 0;
@@ -471,7 +522,7 @@ static int run_batch(struct tessera_submit_run *run)
 	u32 before = run->num_parts;
 	int ret = TESSERA_AGAIN_PAGES;
 
-	/* Before the gate. Whether it still is when a part is armed is looked at then. */
+	/* User memory is made ready before the gate; arming checks again. */
 	if (tessera_request_is_ready(run->req))
 		ret = run_enter(run) ?: try_batch(run);
 
@@ -480,7 +531,7 @@ static int run_batch(struct tessera_submit_run *run)
 	if (ret < 0 || run->ended)
 		return ret;
 
-	/* Some parts of a batch are one, too. */
+	/* A batch that was armed in part counts as progress. */
 	return run_advance(run);
 }
 
@@ -492,7 +543,7 @@ static int run_all(struct tessera_submit_run *run)
 		ret = tessera_plan_init(run);
 	while (!ret && !run->ended)
 		ret = run_batch(run);
-	/* A submission of a dying thread or device needs no end. */
+	/* A dying thread or an unplugged device needs no closing job. */
 	if (ret && run->last && ret != -EINTR && ret != -ENODEV)
 		ret = tessera_run_close(run, ret);
 	tessera_plan_drop_holds(run);
@@ -559,12 +610,15 @@ static int submit_once(struct tessera_request *req)
 	return tessera_work_end(req->tdev, ret);
 }
 
-/* With nothing armed and nothing held. Others may change things in between, as often as they like. */
+/*
+ * Wait with nothing armed and no lock held. Other clients may interfere again
+ * and again, so the rounds are limited.
+ */
 static int wait_unlocked(struct tessera_request *req, enum tessera_again why)
 {
 	if (why == TESSERA_AGAIN_PAGES)
 		return ++req->changes < TESSERA_USER_TRIES ? tessera_request_ready(req, 0) : -EBUSY;
-	/* One round for each object may be needed in any case. */
+	/* Each object may need one round anyway. */
 	if (++req->blocks >= TESSERA_USER_TRIES + req->list.num_allocs)
 		return -EBUSY;
 
@@ -572,17 +626,19 @@ static int wait_unlocked(struct tessera_request *req, enum tessera_again why)
 }
 
 /**
- * tessera_submit() - run a submission, in as many parts as memory makes necessary
+ * tessera_submit() - run a submission, in as many parts as memory requires
  * @tdev: the device
  * @file: the client
  * @contexts: the client's contexts
- * @data: what it brought; receives the number of parts, or where the fault is
+ * @data: the arguments; receives the number of parts, or the position of an
+ * error
  *
  * No lock may be held.
  *
- * Return: 0, also if the submission ends early: then its fence carries the error. -EINTR for a fatal
- * signal and -ENODEV, maybe after some parts. Otherwise one of the errors of
- * &struct drm_tessera_submit, and nothing was run.
+ * Return: 0, also if the submission ends early: its fence then carries the
+ * error. -EINTR for a fatal signal and -ENODEV, maybe after some parts.
+ * Otherwise one of the errors of &struct drm_tessera_submit, and nothing was
+ * run.
  */
 int tessera_submit(struct tessera_device *tdev, struct drm_file *file, struct xarray *contexts,
 		   struct tessera_submit_data *data)

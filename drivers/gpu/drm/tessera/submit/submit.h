@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the layers above, and its own files, may use of submit/: contexts and submissions. */
+/* Interface of submit/: contexts and submissions. */
 #ifndef __TESSERA_SUBMIT_H__
 #define __TESSERA_SUBMIT_H__
 
@@ -38,68 +38,85 @@ struct tessera_group;
 struct tessera_ib;		/* exec/exec.h */
 struct tessera_monitored_set;	/* sync/monitored.c */
 struct tessera_signals;		/* sync/monitored.c */
-struct xarray;			/* submit/context.c */
+struct xarray;			/* linux/xarray.h */
 
-/** TESSERA_MAX_CONTEXTS: contexts one process may have */
+/** TESSERA_MAX_CONTEXTS: most contexts of a process */
 #define TESSERA_MAX_CONTEXTS	1024
 
 /**
- * struct tessera_context - one queue of a client
+ * struct tessera_context - a queue of a client
  */
 struct tessera_context {
 	/** @ref: the client's table and each job hold one */
 	struct kref ref;
 	/** @node: in the device's list of contexts, under its lock */
 	struct list_head node;
-	/** @table: of the client it was made for; only compared */
+	/**
+	 * @table: the client's table of contexts; only compared, never
+	 * dereferenced
+	 */
 	const struct xarray *table;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @engine: where its jobs run */
+	/** @engine: the engine that runs its jobs */
 	struct tessera_engine *engine;
-	/** @account: who pays; holds a reference */
+	/** @account: the account that is charged; holds a reference */
 	struct tessera_account *account;
-	/** @hw_id: unique per device; what the device and the traces show */
+	/** @hw_id: unique per device; shown by the device and in traces */
 	u32 hw_id;
 	/** @flags: DRM_TESSERA_CONTEXT_* */
 	u32 flags;
 	/** @level: priority of its jobs */
 	enum tessera_level level;
-	/** @queue: the engine's account of @entity */
+	/** @queue: the engine's record of @entity */
 	struct tessera_queue queue;
-	/** @entity: queue of the engine's scheduler */
+	/** @entity: scheduler entity of the engine */
 	struct drm_sched_entity entity;
-	/** @backlog: of its client; holds a reference */
+	/** @backlog: backlog of its client; holds a reference */
 	struct tessera_backlog *backlog;
-	/** @guilty: set by the scheduler when a job of it hung; then no more are taken */
+	/**
+	 * @guilty: set by the scheduler when one of its jobs hung, or when the
+	 * context is lost; it accepts no more jobs then
+	 */
 	atomic_t guilty;
-	/** @faulted: a job of it was ended for what it did at an address */
+	/** @faulted: one of its jobs was ended for a bad access */
 	bool faulted;
-	/** @hangs: jobs of it that hung, or kept an engine for too long */
+	/**
+	 * @hangs: number of its jobs that hung, or kept an engine for too long
+	 */
 	atomic_t hangs;
-	/** @resets: of the device, before it was created */
+	/** @resets: device resets before it was created */
 	u32 resets;
 	/**
-	 * @lock: serialises submissions: from the first use of @slots until the last
-	 * part is pushed. Taken before all others, and waits for nobody's jobs but those
-	 * of the same submission.
+	 * @lock: serialises submissions, from the first use of @slots until the
+	 * last part is pushed. Only &tessera_device.reset_lock is taken before
+	 * it. tessera_wait_rows.h lists the waits of a thread that holds it.
 	 */
 	struct mutex lock;
-	/** @slots: resource table, scratch of one submission; under @lock */
+	/** @slots: slot table, scratch memory of one submission; under @lock */
 	struct tessera_slot_table slots;
-	/** @dropped: its client has gone; what has not begun does not begin */
+	/**
+	 * @dropped: its client has gone, or the context was lost; jobs that
+	 * have not begun do not run
+	 */
 	bool dropped;
 	/** @next_job: number of the next submission, for traces; under @lock */
 	u64 next_job;
-	/** @split_seed: seed of its random cuts */
+	/** @split_seed: seed of random cuts */
 	u32 split_seed;
-	/** @vm: at whose addresses it works, NULL: patched; until it leaves its client's table */
+	/**
+	 * @vm: its VM, until the context leaves the client's table; NULL for a
+	 * patched context
+	 */
 	struct tessera_vm *vm;
 	/** @space: page tables of @vm, or NULL; holds a reference */
 	struct tessera_space *space;
-	/** @vm_queue: for @space */
+	/** @vm_queue: its entry in the list of queues of @space */
 	struct tessera_vm_queue vm_queue;
-	/** @vm_last: how its last job at virtual addresses ended, or NULL; under @lock */
+	/**
+	 * @vm_last: hardware fence of its last job at virtual addresses, or
+	 * NULL; under @lock
+	 */
 	struct tessera_fence *vm_last;
 };
 
@@ -125,30 +142,42 @@ void tessera_context_put(struct tessera_context *ctx);
 /**
  * struct tessera_pass - a submission at the gate of its engine
  *
- * Everything but @excused is private to gate.c.
+ * Private to gate.c, except for @excused.
  */
 struct tessera_pass {
-	/** @gate: the gate, or NULL: the engine can preempt and has none */
+	/** @gate: the gate; NULL: the device can preempt and has none */
 	struct tessera_gate *gate;
-	/** @payer: the process */
+	/** @payer: the process of the submission */
 	struct tessera_payer *payer;
-	/** @unfinished: for a group, parts that are armed and not finished; else NULL */
+	/**
+	 * @unfinished: for a group, number of its parts that are armed and not
+	 * finished; else NULL
+	 */
 	const atomic_t *unfinished;
-	/** @epoch: for a group, what later jobs join; NULL once its first part is armed */
+	/**
+	 * @epoch: for a group, the epoch that later jobs join; NULL once the
+	 * first part is armed
+	 */
 	struct tessera_epoch *epoch;
-	/** @number: &tessera_gate.number when it was admitted */
+	/** @number: value of &tessera_gate.number when it was admitted */
 	u32 number;
-	/** @slot: counts as an unfinished job of the process until one is armed */
+	/**
+	 * @slot: the pass counts as an unfinished job of the process, until a
+	 * job is armed
+	 */
 	bool slot;
 	/** @task: the thread of the submission */
 	const struct task_struct *task;
-	/** @excused: until then, in jiffies, it waits for others, and the watchdog passes it over; or 0 */
+	/**
+	 * @excused: time in jiffies until which the watchdog ignores the group,
+	 * because it waits for other clients; or 0
+	 */
 	unsigned long excused;
-	/** @node: among the waiting submissions */
+	/** @node: in the list of waiting submissions */
 	struct list_head node;
-	/** @wait: for admission */
+	/** @wait: wait queue for admission */
 	wait_queue_head_t wait;
-	/** @admitted: it is; under the gate's lock */
+	/** @admitted: the submission was admitted; under the gate's lock */
 	bool admitted;
 };
 
@@ -166,72 +195,113 @@ void tessera_gate_done(struct tessera_payer *payer, u32 engine, struct tessera_e
 /* submit/part.c */
 
 /**
- * struct tessera_part - one job of a context: a whole submission, or a part of one
+ * struct tessera_part - a job of a context: a whole submission or a part of one
  */
 struct tessera_part {
 	/** @job: the job */
 	struct tessera_job job;
 	/** @ctx: the context; holds a reference */
 	struct tessera_context *ctx;
-	/** @backlog: its place among what its client has queued; from arming until it is finished */
+	/**
+	 * @backlog: its entry in the client's backlog, from arming until it is
+	 * finished
+	 */
 	struct tessera_backlog_job backlog;
-	/** @gated: it was armed behind a gate */
+	/** @gated: it was armed with a pass of a gate */
 	bool gated;
 	/** @epoch: see tessera_gate_arm(); NULL for parts of a group */
 	struct tessera_epoch *epoch;
-	/** @group: the submission it is a part of, or NULL; holds a reference */
+	/**
+	 * @group: the submission in parts that it belongs to, or NULL; holds a
+	 * reference
+	 */
 	struct tessera_group *group;
-	/** @lost: of the objects it uses, each valid until its fence signals */
+	/**
+	 * @lost: &tessera_bo.lost of the objects it uses, each valid until its
+	 * fence signals
+	 */
 	atomic_t **lost;
 	/** @num_lost: used elements of @lost */
 	u32 num_lost;
-	/** @max_lost: room in @lost */
+	/** @max_lost: allocated elements of @lost */
 	u32 max_lost;
-	/** @signals: values of monitored fences to publish when it is over, or NULL; holds a reference */
+	/**
+	 * @signals: monitored fence values to publish when it ends, or NULL;
+	 * holds a reference
+	 */
 	struct tessera_signals *signals;
-	/** @error: keeps the job from running and becomes its fence's error */
+	/**
+	 * @error: if not 0, the job does not run and this becomes the error of
+	 * its fence
+	 */
 	int error;
 };
 
 /**
- * struct tessera_group - a submission in parts, as its parts know it
+ * struct tessera_group - state shared by the parts of a submission
  */
 struct tessera_group {
 	/** @ref: the submission and its parts hold one each */
 	struct kref ref;
 	/** @unfinished: parts that are armed and not finished */
 	atomic_t unfinished;
-	/** @wait: for fewer of them */
+	/** @wait: wait queue for @unfinished to drop */
 	wait_queue_head_t wait;
-	/** @limit_ns: for how long it may have its engine to itself; 0: it does not */
+	/**
+	 * @limit_ns: how long the group may occupy its engine alone; 0: it does
+	 * not
+	 */
 	u64 limit_ns;
-	/** @idle_ns: how much of each wait between two parts counts */
+	/** @idle_ns: how much of each gap between two parts counts */
 	u64 idle_ns;
-	/** @ran_ns: of @limit_ns, by its parts; under the engine's lock */
+	/**
+	 * @ran_ns: share of @limit_ns used by running parts; under the engine's
+	 * lock
+	 */
 	u64 ran_ns;
-	/** @waited_ns: of @limit_ns, between parts; likewise */
+	/**
+	 * @waited_ns: share of @limit_ns used by gaps between parts; under the
+	 * engine's lock
+	 */
 	u64 waited_ns;
-	/** @end_ns: device clock when its last part ended, 0 before that; likewise */
+	/**
+	 * @end_ns: device clock when the last part ended, 0 before that; under
+	 * the engine's lock
+	 */
 	u64 end_ns;
-	/** @error: of a part; no part behind it runs */
+	/** @error: error of a part; no later part runs */
 	int error;
-	/** @overran: it has spent more; what has not begun does not */
+	/**
+	 * @overran: @limit_ns is exceeded; parts that have not begun do not run
+	 */
 	bool overran;
-	/** @hogged: its parts alone have; set before @overran */
+	/**
+	 * @hogged: running parts alone have exceeded @limit_ns; set before
+	 * @overran
+	 */
 	bool hogged;
-	/** @told: and has been blamed for it; only parts being prepared look at it */
+	/**
+	 * @told: @overran was reported, and the context blamed if @hogged; used
+	 * by the prepare hook only
+	 */
 	bool told;
 };
 
 /*
- * How a submission waits once parts of it are armed. It cannot begin anew, and what it waits for may
- * take longer than the freezer has patience: so suspend freezes it there, with its context's lock,
- * which nobody needs who is not frozen (hence _UNSAFE), and with the gate closed. The freezer of cgroup
- * v1 does so, too, and then others wait until it lets go.
+ * Task state of a submission that waits behind armed parts. It cannot restart,
+ * and its wait may take longer than the freezer's patience. Suspend freezes the
+ * thread in place, with the context's lock and &tessera_device.reset_lock held
+ * and the gate closed. All threads that need these are frozen, too, so
+ * lockdep's check for held locks is switched off (_UNSAFE). The freezer of
+ * cgroup v1 freezes single processes, however. Other clients at the gate then
+ * wait until the watchdog opens it.
  */
 #define TESSERA_GROUP_WAIT	(TASK_KILLABLE | TASK_FREEZABLE_UNSAFE)
 
-/* For how many job timeouts a submission may have its engine to itself; a debugfs knob. */
+/*
+ * Default of a debugfs knob: job timeouts for which a submission may occupy its
+ * engine alone.
+ */
 #define TESSERA_GROUP_TIMEOUTS	12
 
 struct tessera_group *tessera_group_create(struct tessera_context *ctx);
@@ -253,28 +323,31 @@ void tessera_part_push(struct tessera_part *part);
 
 /* submit/request.c */
 
-/* Limits of one submission, reported by DRM_TESSERA_QUERY_DEVICE. */
+/* Limits of a submission, reported by DRM_TESSERA_QUERY_DEVICE. */
 #define TESSERA_MAX_ALLOCS	65536
 #define TESSERA_MAX_PATCHES	1048576
 #define TESSERA_MAX_SYNCS	1024
 
-/* No element of the allocation list. */
+/* Marks a value that is no index of the allocation list. */
 #define TESSERA_REQUEST_NONE	U32_MAX
 
 /**
- * enum tessera_again - why a submission begins again, with nothing armed by the last attempt
- * @TESSERA_AGAIN_DISTURBED: others have changed what the attempt relied on
+ * enum tessera_again - why a submission begins again
+ * @TESSERA_AGAIN_DISTURBED: other submissions have changed what the attempt
+ * relied on
  * @TESSERA_AGAIN_CLOSED: another submission has claimed a segment
  * @TESSERA_AGAIN_SPLIT: it does not fit as a whole
  * @TESSERA_AGAIN_DYING: it does not fit, but objects are being destroyed
  * @TESSERA_AGAIN_HELD: it does not fit, but older submissions hold objects
- * @TESSERA_AGAIN_FOREIGN: an object waits for foreign fences, or another device: &tessera_request.blocker
+ * @TESSERA_AGAIN_FOREIGN: an object waits for foreign fences or another device,
+ * see &tessera_request.blocker
  * @TESSERA_AGAIN_PAGES: user memory that it uses has changed
- * @TESSERA_AGAIN_VOID: the gate was given to others
+ * @TESSERA_AGAIN_VOID: the watchdog has opened the gate
  * @TESSERA_AGAIN_ABSENT: SUBMIT_VM: a listed object is not resident
  * @TESSERA_AGAIN_ASID: SUBMIT_VM: no address space number is free
  *
- * Positive, for functions that return 0 or an error, too.
+ * The last attempt has armed nothing. The values are positive, for functions
+ * that also return 0 or an error.
  */
 enum tessera_again {
 	TESSERA_AGAIN_DISTURBED = 1,
@@ -290,14 +363,14 @@ enum tessera_again {
 };
 
 /**
- * struct tessera_submit_data - the kernel's copy of what a submission brought
+ * struct tessera_submit_data - the kernel's copy of the arguments of SUBMIT
  *
  * The ioctl owns the arrays and the reference to @ib.
  */
 struct tessera_submit_data {
 	/** @context: number of the context */
 	u32 context;
-	/** @cmd_bytes: length of the commands, checked */
+	/** @cmd_bytes: length of the commands, range checked */
 	u32 cmd_bytes;
 	/** @ib: the commands */
 	struct tessera_ib *ib;
@@ -315,69 +388,84 @@ struct tessera_submit_data {
 	u32 num_patches;
 	/** @num_syncs: elements of @syncs */
 	u32 num_syncs;
-	/** @num_parts: result: parts the submission was cut into */
+	/** @num_parts: result: number of parts */
 	u32 num_parts;
-	/** @err: result: where the fault is */
+	/** @err: result: position of an error */
 	struct tessera_patch_error err;
 };
 
 /**
- * struct tessera_request - one submission: copied, looked up, checked
+ * struct tessera_request - a submission: copied, looked up, checked
  */
 struct tessera_request {
 	/** @tdev: the device */
 	struct tessera_device *tdev;
 	/** @ctx: the context; holds a reference */
 	struct tessera_context *ctx;
-	/** @file: the client; for the call */
+	/** @file: the client; valid during the call */
 	struct drm_file *file;
-	/** @ib: the commands; the ioctl's reference */
+	/** @ib: the commands; the reference is the ioctl's */
 	struct tessera_ib *ib;
-	/** @cmds: the commands, as the CPU sees them */
+	/** @cmds: CPU mapping of the commands */
 	void *cmds;
-	/** @bos: one for each element of the allocation list, NULL for a NULL element */
+	/** @bos: object of each element of the allocation list, or NULL */
 	struct tessera_bo **bos;
-	/** @slots: elements of @bos by object: a hash table, %TESSERA_REQUEST_NONE where it is free */
+	/**
+	 * @slots: hash table from objects to elements of @bos;
+	 * %TESSERA_REQUEST_NONE: free
+	 */
 	u32 *slots;
 	/** @slot_bits: log2 of the length of @slots */
 	u32 slot_bits;
-	/** @uses: elements of the allocation list that are not NULL, by first use */
+	/**
+	 * @uses: indexes of the allocation list that are not NULL elements, by
+	 * first use
+	 */
 	u32 *uses;
 	/** @num_uses: length of @uses */
 	u32 num_uses;
-	/** @checked: tessera_request_check() was called, and is not to be again */
+	/** @checked: tessera_request_check() has accepted the lists */
 	bool checked;
-	/** @changes: times user memory has changed since something was armed, or the beginning */
+	/**
+	 * @changes: how often user memory has changed since the last part was
+	 * armed, or since the beginning
+	 */
 	u32 changes;
 	/** @num_users: elements of @bos that are user memory */
 	u32 num_users;
-	/** @renamed: there are instances among @bos, and they may be listed */
+	/** @renamed: @bos has renamed instances, and they may be listed */
 	bool renamed;
-	/** @allocs: what the checks need to know of @bos */
+	/** @allocs: properties of @bos for the checks */
 	struct tessera_patch_alloc *allocs;
-	/** @patches: the patch list; the ioctl's */
+	/** @patches: the patch list; owned by the ioctl */
 	const struct tessera_patch *patches;
-	/** @list: @patches, @allocs and limits */
+	/** @list: @patches, @allocs and limits, for the checks */
 	struct tessera_patch_list list;
-	/** @order: elements of @patches that are not NULL, in stream order */
+	/**
+	 * @order: indexes of @patches that are not NULL elements, in stream
+	 * order
+	 */
 	u32 *order;
 	/** @num_order: length of @order */
 	u32 num_order;
-	/** @syncs: fences in and out */
+	/** @syncs: in-fences and out-fences */
 	struct tessera_syncs syncs;
-	/** @pass: the gate's, while it is inside */
+	/** @pass: its pass of the gate, between enter and leave */
 	struct tessera_pass pass;
-	/** @num_parts: parts it was cut into */
+	/** @num_parts: number of parts */
 	u32 num_parts;
-	/** @blocker: what an object was found to wait for, see tessera_request_unblock() */
+	/**
+	 * @blocker: what an object was found to wait for, see
+	 * tessera_request_unblock()
+	 */
 	struct tessera_blocker blocker;
-	/** @blocks: how often something has, with nothing armed */
+	/** @blocks: how often it was blocked with nothing armed */
 	u32 blocks;
-	/** @err: where the fault is */
+	/** @err: position of an error */
 	struct tessera_patch_error err;
 	/** @job: number of the submission in its context, for traces */
 	u64 job;
-	/** @stamp: number of the submission on the device, for LRU */
+	/** @stamp: number of the submission on the device, for the LRU */
 	u64 stamp;
 };
 
@@ -404,7 +492,7 @@ static inline bool tessera_request_writes(const struct tessera_request *req, u32
 
 void tessera_request_patch(struct tessera_request *req, u32 index);
 
-/* In a loop over one of the lists. */
+/* For loops over a list: yields, and checks for a fatal signal. */
 static inline int tessera_request_pause(const struct tessera_request *req, u32 step)
 {
 	return tessera_patch_pause(&req->list, step);
@@ -417,16 +505,20 @@ static inline int tessera_request_pause(const struct tessera_request *req, u32 s
 #define TESSERA_FORCE_SPLIT_RANDOM	2
 
 /*
- * What a part costs, in KiB of paging: its paging waits for the job before it, and its job for the
- * paging. With an emulated processor the two take a millisecond, in which 16 MiB are moved.
+ * Cost of a part, in KiB of paging. The paging of a part waits for the job
+ * before it, and the job of the part waits for the paging. With an emulated
+ * processor the two take a millisecond, in which 16 MiB are moved.
  */
 #define TESSERA_SPLIT_CUT_COST_KIB	16384
 
-/* Large arrays whose size a client chose: its own, and better refused than forced. */
+/*
+ * For large arrays with a size chosen by the client: charge the client, and
+ * fail rather than kill processes.
+ */
 #define TESSERA_GFP_LISTS	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL)
 
 /**
- * struct tessera_split_model - what the planner is told, and what its numbers mean
+ * struct tessera_split_model - input of the planner, and what its indexes mean
  */
 struct tessera_split_model {
 	/** @in: the planner's input; segment indexes are segment ids */
@@ -435,19 +527,25 @@ struct tessera_split_model {
 	struct tessera_split_seg segs[TESSERA_SPLIT_MAX_SEGS];
 	/** @allocs: the allocation list */
 	struct tessera_split_alloc *allocs;
-	/** @placed: bit for each allocation that is among @blocks */
+	/** @placed: bitmap of allocations that are among @blocks */
 	unsigned long *placed;
 	/** @blocks: occupied ranges */
 	struct tessera_split_block *blocks;
-	/** @seniority: how old the submission is among those that hold objects */
+	/**
+	 * @seniority: age of the submission among those that hold objects;
+	 * smaller is older
+	 */
 	u64 seniority;
-	/** @held: older submissions hold something in these segments */
+	/** @held: older submissions hold objects in these segments */
 	bool held;
-	/** @block_bos: the object in each of them, with a reference; NULL: being destroyed */
+	/**
+	 * @block_bos: the object in each of @blocks, with a reference; NULL:
+	 * being destroyed
+	 */
 	struct tessera_bo **block_bos;
-	/** @max_blocks: room in @blocks and @block_bos */
+	/** @max_blocks: allocated elements of @blocks and @block_bos */
 	u32 max_blocks;
-	/** @dying: some block is being destroyed */
+	/** @dying: some blocks are being destroyed */
 	bool dying;
 };
 
@@ -459,73 +557,99 @@ void tessera_split_model_fini(struct tessera_split_model *model);
 
 /* submit/run.c */
 
-/* What one batch has at most. A part that needs more operations is a batch of its own. */
+/* Limits of a batch; a part with more operations is a batch of its own. */
 #define TESSERA_BATCH_PARTS	32
 #define TESSERA_BATCH_OPS	1024
 
-/* Parts of one submission that may be armed and not finished. */
+/* Most parts of a submission that may be armed and not finished. */
 #define TESSERA_GROUP_PARTS	64
 
 /**
- * struct tessera_submit_run - a checked submission on its way to the scheduler
+ * struct tessera_submit_run - progress of a checked submission
  *
- * Too large for the stack. The members behind @group are for a submission in parts. The memory that
- * they point to exists from tessera_plan_init() on.
+ * Too large for the stack. The members from @group on are for a submission in
+ * parts. tessera_plan_init() allocates what they point to.
  */
 struct tessera_submit_run {
 	/** @req: the submission */
 	struct tessera_request *req;
 	/** @segments: ids of the segments it may touch */
 	u32 segments;
-	/** @inside: it has passed the gate, and not left it */
+	/** @inside: it has passed the gate and not left it */
 	bool inside;
-	/** @claimed: no other submission may place objects in @segments now */
+	/**
+	 * @claimed: it has claimed @segments, so that no other submission may
+	 * place objects there
+	 */
 	bool claimed;
-	/** @ended: @last carries the end of the submission */
+	/**
+	 * @ended: the end of the submission is armed: @last signals its
+	 * out-fences
+	 */
 	bool ended;
-	/** @misses: attempts at the batch at hand that other submissions have disturbed */
+	/**
+	 * @misses: attempts at the current batch that other submissions have
+	 * disturbed
+	 */
 	u32 misses;
-	/** @seen: events so far, read before the attempt at hand */
+	/**
+	 * @seen: numbers of the last events, read before the current attempt
+	 */
 	u32 seen[TESSERA_ROOM_EVENTS];
-	/** @used: objects of the part at hand, allocation indexes */
+	/** @used: objects of the current part, as allocation indexes */
 	const u32 *used;
 	/** @num_used: elements of @used */
 	u32 num_used;
-	/** @num_parts: parts pushed */
+	/** @num_parts: number of parts pushed */
 	u32 num_parts;
-	/** @last: the part pushed last, or NULL */
+	/** @last: the last part pushed, or NULL */
 	struct tessera_part *last;
-	/** @replay: the slot table along the parts */
+	/** @replay: follows the slot table from part to part */
 	struct tessera_patch_replay replay;
-	/** @waits_since: when it began to wait for others behind armed parts; 0 while it does not */
+	/**
+	 * @waits_since: when the current wait behind armed parts began; 0:
+	 * there is none
+	 */
 	u64 waits_since;
-	/** @waited: how long it did so before, in jiffies */
+	/** @waited: sum of earlier waits behind armed parts, in jiffies */
 	u64 waited;
-	/** @group: counts its unfinished parts; NULL: the submission is tried as a whole */
+	/** @group: the group; NULL: the submission is tried as a whole */
 	struct tessera_group *group;
-	/** @closing: carries a late error; exists before the first part is pushed */
+	/**
+	 * @closing: part that carries a late error; allocated before the first
+	 * part is pushed
+	 */
 	struct tessera_part *closing;
-	/** @cursor: how far it is armed */
+	/** @cursor: how far the submission is armed */
 	struct tessera_split_cursor cursor;
-	/** @cursor_mem: what @cursor points into; NULL before the first batch */
+	/** @cursor_mem: memory of @cursor; NULL before the first batch */
 	void *cursor_mem;
-	/** @model: what the batch at hand is planned with */
+	/** @model: planner input of the current batch */
 	struct tessera_split_model model;
-	/** @plan: of the batch at hand */
+	/** @plan: plan of the current batch */
 	struct tessera_split_plan plan;
-	/** @collected: memory for @used */
+	/** @collected: memory of @used */
 	u32 *collected;
-	/** @mark: for each allocation, the last part that used it, counted from 1 */
+	/**
+	 * @mark: for each allocation, the last value of @marks at which it was
+	 * collected
+	 */
 	u32 *mark;
-	/** @marks: parts prepared so far */
+	/** @marks: number of the current collection */
 	u32 marks;
-	/** @holding: bit for each allocation that is held */
+	/** @holding: bitmap of allocations that are held */
 	unsigned long *holding;
-	/** @turn_parts: value of @num_parts at which it is to become the youngest */
+	/** @turn_parts: value of @num_parts at which it becomes the youngest */
 	u32 turn_parts;
-	/** @turn_jiffies: or when */
+	/**
+	 * @turn_jiffies: time at which it becomes the youngest at the latest;
+	 * holds end then
+	 */
 	unsigned long turn_jiffies;
-	/** @seniority: how old it is among those that hold objects, see mem/hold.c */
+	/**
+	 * @seniority: its age among those that hold objects, see mem/hold.c;
+	 * smaller is older
+	 */
 	u64 seniority;
 };
 

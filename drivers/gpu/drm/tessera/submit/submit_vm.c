@@ -2,22 +2,28 @@
 /**
  * DOC: submission at virtual addresses
  *
- * A submission of a context with a VM brings an address and no lists: nothing is copied, checked or locked for
- * each object, so it costs the same whatever the VM maps. The commands run unprivileged, and what they can
- * reach is what the page tables say.
+ * A submission of a context with a VM names a command address and has no lists.
+ * Nothing is copied, checked or locked for each object, so the cost does not
+ * depend on how much the VM maps. The commands run unprivileged. The page
+ * tables limit what they can reach.
  *
- * No job is queued while anything is missing that its client has listed as resident (RES-2), nor while page tables lead to
- * user memory that has other pages by now (tessera_resident_restore()).
+ * No job is queued while an object is missing that the client has listed as
+ * resident (RES-2). Nor is one queued while page tables map user memory whose
+ * pages have changed (tessera_resident_restore()).
  *
- * Foreign fences among the in-fences are waited for first, with no lock held. So a move of an
- * object of the VM waits for jobs of this device only.
- * Then the engine's gate, then the lock of the page tables, where the job learns of the changes before it and
- * those after it learn of the job.
+ * The submission waits for foreign in-fences first, with no lock held. Moves of
+ * the VM's objects then wait for jobs of this device only. Then it passes the
+ * engine's gate, and takes the lock of the page tables. Under that lock the job
+ * depends on all earlier changes of the tables, and later changes depend on the
+ * job.
  *
- * A job that reaches for what is not there ends with -EFAULT, and its context is lost. Those of the context that are in
- * the ring behind it are passed over by the device, which knows how each has ended; those that are not do not get there.
+ * A job that accesses an unmapped address ends with -EFAULT, and its context is
+ * lost. The device skips the jobs of the context that are in the ring behind
+ * it, as it knows how each job has ended. Jobs that are not in the ring yet
+ * never get there.
  *
- * Locks: the context's, then that of the page tables.
+ * Locks: &tessera_device.reset_lock for reading, the context's lock, then that
+ * of the page tables.
  */
 #include <linux/jiffies.h>
 #include <linux/sched/signal.h>
@@ -33,7 +39,10 @@
 #include "tessera_device.h"
 #include "vm/vm.h"
 
-/* Job timeouts for which others may take away what a job needs time and again before it is queued. */
+/*
+ * Job timeouts for which a submission tries again while other clients keep
+ * evicting listed objects.
+ */
 #define READY_TIMEOUTS	2
 
 static int order_job(struct tessera_context *ctx, const struct tessera_syncs *syncs,
@@ -150,7 +159,10 @@ static int submit_locked(struct tessera_context *ctx, const struct drm_tessera_s
 		else
 			break;
 	}
-	/* Else the number that the VM is the heir of would be kept for it. */
+	/*
+	 * Otherwise an address space number would stay reserved for this VM, as
+	 * its heir.
+	 */
 	if (ret)
 		tessera_asid_give_up(ctx->tdev, &ctx->space->asid);
 
@@ -195,7 +207,10 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 	int ret;
 
 	do {
-		/* With nothing charged. */
+		/*
+		 * Before anything is charged, since the wait for residency may
+		 * depend on it.
+		 */
 		ret = tessera_resident_ready(ctx->space->resident) ?:
 		      tessera_quota_enter(quota, bytes);
 		if (ret)
@@ -206,7 +221,10 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 			ret = ++changes == TESSERA_USER_TRIES ? -EBUSY :
 			      tessera_resident_restore(ctx->space);
 		} else if (ret == TESSERA_AGAIN_ABSENT) {
-			/* What the submission has waited for before does not count. */
+			/*
+			 * The time before the first such failure does not
+			 * count.
+			 */
 			absent_since = absent_since ?: get_jiffies_64();
 			if (time_after_eq64(get_jiffies_64(), absent_since + patience))
 				ret = -ENOMEM;
@@ -225,14 +243,15 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 /**
  * tessera_submit_vm() - run a submission at virtual addresses
  * @file: the client
- * @contexts: its contexts
- * @fences: its monitored fences
- * @args: what it brought, checked
+ * @contexts: the client's contexts
+ * @fences: the client's monitored fences
+ * @args: the arguments, checked
  * @syncs: the kernel's copy of the sync list
  *
  * No lock may be held.
  *
- * Return: 0; or one of the errors of &struct drm_tessera_submit_vm. Then nothing was run.
+ * Return: 0; or one of the errors of &struct drm_tessera_submit_vm. Then
+ * nothing was run.
  */
 int tessera_submit_vm(struct drm_file *file, struct xarray *contexts,
 		      struct tessera_monitored_set *fences,
