@@ -2,12 +2,13 @@
 /**
  * DOC: device errors
  *
- * Counts what the device's error block reports since the driver was loaded.
- * The event interrupt queues a work item that reads the counters; readers of
- * the totals collect first, so that they never miss what just happened. The counters
- * themselves are left alone: the device keeps a record of the first error of each type,
- * which is read once, while the object that was hit may still be there.
- * A test may make the next error of each type the first again.
+ * Counts the errors that the device's error block has reported since the driver
+ * was loaded. The event interrupt queues a work item that reads the counters.
+ * Readers of the totals collect first, so that they see all earlier errors. The
+ * driver does not clear the device's counters in normal operation: the device
+ * keeps a record of the first error of each type. The driver reads the record
+ * once, while the object at the faulting address may still be there. A test may
+ * rearm the records, so that the next error of each type is recorded again.
  */
 
 #include <linux/device.h>
@@ -24,15 +25,15 @@
 
 struct tessera_errors {
 	struct tessera_device *tdev;
-	/* Protects all below; only what @find takes is taken inside. */
+	/* Protects all below. Only locks of @find nest inside. */
 	struct mutex lock;
 	struct work_struct work;
-	/* The device's counters as last read. */
+	/* Values of the device's counters when they were last read. */
 	u32 seen[TSR_ERR_TYPES];
 	u32 seen_total;
 	u64 count[TSR_ERR_TYPES];
 	u64 total;
-	/* Of each type since the device's counters were last cleared. */
+	/* Records and numbers since the device's counters were last cleared. */
 	struct tessera_error_record first[TSR_ERR_TYPES];
 	u64 recent[TSR_ERR_TYPES];
 	tessera_error_find_t find;
@@ -118,14 +119,17 @@ static void tessera_error_collect_locked(struct tessera_device *tdev)
 
 	if (total == errors->seen_total)
 		return;
-	/* All ones: pulled out, though nobody has told us yet. */
+	/*
+	 * All ones: the device was pulled out, and the driver has not been
+	 * told.
+	 */
 	if (total == U32_MAX && tessera_read32(tdev, TSR_ID_MAGIC) != TSR_ID_MAGIC_VALUE)
 		return;
 	errors->seen_total = total;
 
 	for (type = 1; type < TSR_ERR_TYPES; type++) {
 		now = tessera_read32(tdev, TSR_ERR_COUNT(type));
-		/* Counters go back only when somebody cleared them. */
+		/* A counter that is lower than before was cleared. */
 		more = now >= errors->seen[type] ? now - errors->seen[type] : now;
 		errors->seen[type] = now;
 		if (!more)
@@ -142,10 +146,10 @@ static void tessera_error_collect_locked(struct tessera_device *tdev)
 /**
  * tessera_error_collect() - bring the totals up to date
  * @tdev: the device
- * @rearm: make the next error of each type the first again
+ * @rearm: record the next error of each type again
  *
- * Tests rearm, as they want a record of what they did themselves. The totals
- * stay. May sleep. Does nothing once the device is gone.
+ * Tests rearm to get records of their own errors only. The totals are kept. May
+ * sleep. Does nothing once the device is gone.
  */
 void tessera_error_collect(struct tessera_device *tdev, bool rearm)
 {
@@ -181,8 +185,8 @@ static void tessera_error_event(void *data)
 }
 
 /*
- * The work reads registers, so it ends with the bound device, before these are unmapped: also
- * where probe fails, and the device has not been unplugged.
+ * The work item reads registers. It must stop before they are unmapped, also if
+ * probe fails without an unplug.
  */
 static void tessera_error_stop(void *data)
 {
@@ -193,7 +197,7 @@ static void tessera_error_stop(void *data)
 }
 
 /**
- * tessera_error_init() - clear the device's counters and watch them
+ * tessera_error_init() - clear the device's counters and start to collect
  * @tdev: the device, with interrupts not yet enabled
  *
  * Return: 0 or a negative error.
@@ -223,9 +227,9 @@ int tessera_error_init(struct tessera_device *tdev)
 }
 
 /**
- * tessera_error_set_finder() - who knows which object has an address
+ * tessera_error_set_finder() - set the look-up of objects by address
  * @tdev: the device
- * @find: told in the records from now on
+ * @find: the function, called for each new record
  */
 void tessera_error_set_finder(struct tessera_device *tdev, tessera_error_find_t find)
 {
@@ -235,11 +239,12 @@ void tessera_error_set_finder(struct tessera_device *tdev, tessera_error_find_t 
 }
 
 /**
- * tessera_error_report_stale() - tell what happened while no driver had the device
+ * tessera_error_report_stale() - report errors of an unbound device
  * @tdev: the device, not yet reset
  *
- * A device that its last driver let go of must be quiet: whatever it has counted
- * since then is that driver's fault, and the reset is about to forget it.
+ * A device without a driver must be quiet. Errors that it has counted since its
+ * last driver was unbound are that driver's fault, and the reset that follows
+ * would drop them.
  */
 void tessera_error_report_stale(struct tessera_device *tdev)
 {
@@ -264,7 +269,7 @@ void tessera_error_report_stale(struct tessera_device *tdev)
 }
 
 /**
- * tessera_error_unplug() - count for the last time
+ * tessera_error_unplug() - collect errors for the last time
  * @tdev: the device, unplugged, with its engines stopped
  *
  * Leaves the device's counters at zero, see tessera_error_report_stale().
@@ -281,7 +286,7 @@ void tessera_error_unplug(struct tessera_device *tdev)
 }
 
 /**
- * tessera_error_total() - all errors since the driver was loaded
+ * tessera_error_total() - number of errors since the driver was loaded
  * @tdev: the device
  *
  * May sleep; collects first.
@@ -310,12 +315,12 @@ static void tessera_error_print_record(struct drm_printer *p,
 }
 
 /**
- * tessera_error_print() - print the totals, one type in a line
+ * tessera_error_print() - print the totals, one type per line
  * @tdev: the device
- * @p: where to
+ * @p: the printer
  *
- * Collects first. Behind the total of a type what came since the records were
- * rearmed, and the first of it.
+ * Collects first. The total of a type is followed by the number since the last
+ * rearm and by the first record since then.
  */
 void tessera_error_print(struct tessera_device *tdev, struct drm_printer *p)
 {

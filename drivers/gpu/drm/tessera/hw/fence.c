@@ -2,14 +2,15 @@
 /**
  * DOC: fences
  *
- * Preallocated hardware fences. The engine keeps those in flight in ring order
- * and completes them from its interrupt handler, from a reset, or when the device
- * goes away; the scheduler's own fences, which are what others wait for, follow.
+ * Preallocated hardware fences. The engine keeps the fences in flight in ring
+ * order. It completes them from its interrupt handler, from a reset, or when
+ * the device goes away. The scheduler's fences follow; all other code waits for
+ * those.
  *
- * A scheduler's fence has a reference to the hardware fence, its parent, until it is freed
- * (tessera_sched_free_job() sees to jobs that never ran). The hardware fence has one to what its
- * engine is part of. So the scheduler, which has the name of the fence, and this module are there
- * as long as the fence is.
+ * A scheduler fence has a reference to its parent, the hardware fence, until it
+ * is freed (tessera_sched_free_job() handles jobs that never ran). The hardware
+ * fence has a reference to the memory of its engine. The scheduler, which holds
+ * the fence's name, and this module thus exist as long as the fence does.
  */
 
 #include <linux/slab.h>
@@ -44,10 +45,10 @@ static const struct dma_fence_ops tessera_fence_ops = {
 
 /**
  * tessera_fence_create() - make an unsignalled fence
- * @keeper: what @lock is part of; the fence keeps it
- * @lock: its lock
+ * @keeper: the container of @lock; the fence takes a reference
+ * @lock: lock of the fence
  * @done: called when it is completed, may be NULL
- * @data: for @done
+ * @data: argument of @done
  *
  * Return: the fence with one reference, or NULL.
  */
@@ -71,11 +72,11 @@ struct tessera_fence *tessera_fence_create(struct tessera_fence_keeper *keeper, 
 }
 
 /**
- * tessera_fence_complete_locked() - tell the owner and signal
+ * tessera_fence_complete_locked() - report the outcome to the owner and signal
  * @fence: the fence, not in any list; its lock is held
  * @error: 0 or a negative error
- * @start_ns: device clock at the job's begin, 0 if it did not run
- * @end_ns: device clock at its end, likewise
+ * @start_ns: device clock when the job began, 0 if it did not run
+ * @end_ns: device clock when the job ended, 0 if it did not run
  */
 void tessera_fence_complete_locked(struct tessera_fence *fence, int error,
 				   u64 start_ns, u64 end_ns)

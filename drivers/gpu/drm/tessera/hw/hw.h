@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the layers above may use of hw/: registers, interrupts, rings and their fences. */
+/* Interface of hw/: registers, interrupts, rings and their fences. */
 #ifndef __TESSERA_HW_H__
 #define __TESSERA_HW_H__
 
@@ -18,11 +18,11 @@
 
 struct drm_printer;
 struct tessera_fence;
-struct tessera_ring;		/* Registers. */
+struct tessera_ring;		/* hw/ring.c */
 
 /*
  * Register access. Callers that can run after the device is gone hold
- * drm_dev_enter(); MMIO of a vanished device reads all-ones.
+ * drm_dev_enter(). Reads from a device that is gone return all ones.
  */
 
 static inline u32 tessera_read32(struct tessera_device *tdev, u32 reg)
@@ -49,7 +49,10 @@ static inline void tessera_write64(struct tessera_device *tdev, u32 lo, u64 valu
 	tessera_write32(tdev, lo + 4, upper_32_bits(value));
 }
 
-/* Wait until the bits of @mask in @reg equal @value: 0 or -ETIMEDOUT. May sleep. */
+/*
+ * Waits until the bits of @mask in @reg equal @value. Returns 0 or -ETIMEDOUT.
+ * May sleep.
+ */
 static inline int tessera_poll32(struct tessera_device *tdev, u32 reg, u32 mask,
 				 u32 value, unsigned long timeout_us)
 {
@@ -59,7 +62,7 @@ static inline int tessera_poll32(struct tessera_device *tdev, u32 reg, u32 mask,
 				 timeout_us, false, tdev, reg);
 }
 
-/* The device clock in nanoseconds. */
+/* Returns the device clock in nanoseconds. */
 static inline u64 tessera_read_timestamp(struct tessera_device *tdev)
 {
 	unsigned long flags;
@@ -73,7 +76,10 @@ static inline u64 tessera_read_timestamp(struct tessera_device *tdev)
 	return ns;
 }
 
-/* Declare who owns a range of VRAM (TSR_MARK_*), at once, outside the rings. */
+/*
+ * Declares the state of a range of VRAM (TSR_MARK_*) at once, outside the
+ * rings.
+ */
 static inline void tessera_mark(struct tessera_device *tdev, u64 gpu_addr, u64 bytes,
 				u32 command)
 {
@@ -90,8 +96,8 @@ static inline void tessera_mark(struct tessera_device *tdev, u64 gpu_addr, u64 b
 }
 
 /*
- * Do something (TSR_COH_*) about the lines that CPUs have cached of a range, at once. This is
- * what instructions of the CPU do on a machine that has need of it.
+ * Does cache maintenance (TSR_COH_*) for a range of system memory, at once. It
+ * stands for the CPU instructions of a machine without coherent I/O.
  */
 static inline void tessera_cache_maintain(struct tessera_device *tdev, dma_addr_t dma, u32 bytes,
 					  u32 command)
@@ -117,7 +123,7 @@ void tessera_device_put(struct tessera_device *tdev);
 /* hw/irq.c */
 
 /**
- * typedef tessera_irq_fn_t - what an interrupt calls
+ * typedef tessera_irq_fn_t - callback of an interrupt
  * @data: as registered
  *
  * Hard interrupt context, inside dma_fence_begin_signalling().
@@ -138,26 +144,28 @@ int tessera_irq_ping(struct tessera_device *tdev, u64 *ns);
 /* hw/error.c */
 
 /**
- * struct tessera_error_record - the first error of a type
+ * struct tessera_error_record - record of the first error of a type
  */
 struct tessera_error_record {
-	/** @engine: index, or U32_MAX: no engine's doing */
+	/** @engine: index, or U32_MAX: not caused by an engine */
 	u32 engine;
 	/** @context: id of the context */
 	u32 context;
 	/** @packet: first dword of the packet */
 	u32 packet;
-	/** @offset: where it is in its ring or buffer, in bytes */
+	/** @offset: byte offset of the packet in its ring or buffer */
 	u32 offset;
-	/** @slot: slot, or U32_MAX: none involved */
+	/** @slot: slot, or U32_MAX: no slot was involved */
 	u32 slot;
-	/** @object: id of the object at @addr when the record was read; 0: none */
+	/**
+	 * @object: id of the object at @addr when the record was read; 0: none
+	 */
 	u32 object;
-	/** @addr: what address was wrong, where one was */
+	/** @addr: the faulting address, or 0 */
 	u64 addr;
 };
 
-/* Finds the object that has a GPU address; 0: none. May sleep. */
+/* Finds the object at a GPU address; 0: none. May sleep. */
 typedef u32 (*tessera_error_find_t)(struct tessera_device *tdev, u64 addr);
 
 int tessera_error_init(struct tessera_device *tdev);
@@ -170,46 +178,61 @@ void tessera_error_print(struct tessera_device *tdev, struct drm_printer *p);
 
 /* hw/ring.c */
 
-/* One slot a job; a full ring would look like an empty one. */
+/* One slot per job. A completely full ring would look empty. */
 #define TESSERA_RING_SLOT_BYTES	256
 #define TESSERA_RING_SLOTS	256
 #define TESSERA_RING_JOBS	(TESSERA_RING_SLOTS - 1)
 #define TESSERA_RING_MAX_CALLS	3
 
-/* Context save areas: for a job of each of two priorities that stand back, and the next one. */
+/*
+ * Context save areas: one for a job of each of the two lower priorities, and
+ * one for the next request.
+ */
 #define TESSERA_RING_SAVES	3
 
 /**
  * struct tessera_ring_call - one IB_CALL
  */
 struct tessera_ring_call {
-	/** @pages: DMA address of the page list, or virtual address of the buffer */
+	/**
+	 * @pages: DMA address of the page list, or virtual address of the
+	 * buffer
+	 */
 	u64 pages;
-	/** @total: bytes of the whole buffer */
+	/** @total: size of the whole buffer in bytes */
 	u32 total;
-	/** @start: first byte to execute */
+	/** @start: offset of the first byte to execute */
 	u32 start;
-	/** @end: first byte not to execute */
+	/** @end: offset behind the last byte to execute */
 	u32 end;
-	/** @user: unprivileged */
+	/** @user: run it unprivileged */
 	bool user;
 };
 
 /**
- * struct tessera_ring_job - what goes into one slot
+ * struct tessera_ring_job - contents of one slot
  */
 struct tessera_ring_job {
-	/** @empty: write a fence and nothing else; it has no result */
+	/** @empty: write only a fence; the job has no result */
 	bool empty;
-	/** @resume: go on with a saved job, see tessera_ring_preempt(), instead of beginning one */
+	/**
+	 * @resume: resume a saved job instead of beginning one, see
+	 * tessera_ring_preempt()
+	 */
 	bool resume;
-	/** @save: the save area of that job */
+	/** @save: save area of the job to resume */
 	u32 save;
-	/** @context_id: for JOB_BEGIN */
+	/** @context_id: context of JOB_BEGIN */
 	u32 context_id;
-	/** @may_be_after: leave a place for @after, so that a resumed job finds its packets where they were */
+	/**
+	 * @may_be_after: reserve space for @after, so that a resumed job finds
+	 * its packets at the same offsets
+	 */
 	bool may_be_after;
-	/** @after: of users' commands it executes none unless the job of the slot @after_slot, still in the ring, succeeds */
+	/**
+	 * @after: execute user commands only if the job in @after_slot, which
+	 * is still in the ring, succeeds
+	 */
 	bool after;
 	/** @after_slot: see @after */
 	u32 after_slot;
@@ -217,39 +240,42 @@ struct tessera_ring_job {
 	struct tessera_ring_call calls[TESSERA_RING_MAX_CALLS];
 	/** @num_calls: used elements of @calls */
 	unsigned int num_calls;
-	/** @vm_root: before those, page tables: a directory entry; 0: no virtual addresses */
+	/**
+	 * @vm_root: directory entry of the page tables, for the commands at
+	 * @vm_cmds, which run before @calls; 0: no virtual addresses
+	 */
 	u64 vm_root;
 	/** @vm_cmds: virtual address of an unprivileged buffer */
 	u64 vm_cmds;
-	/** @vm_asid: number of the address space */
+	/** @vm_asid: address space number */
 	u32 vm_asid;
 	/** @vm_bytes: size of the buffer */
 	u32 vm_bytes;
 };
 
 /**
- * struct tessera_ring_result - what the device wrote about a finished job
+ * struct tessera_ring_result - the device's record of a finished job
  */
 struct tessera_ring_result {
 	/** @status: TSR_ERR_*, the first error of the job */
 	u32 status;
-	/** @offset: byte offset in the IB of the packet that caused it */
+	/** @offset: byte offset of the failed packet in the IB */
 	u32 offset;
-	/** @start_ns: device clock at the job's begin */
+	/** @start_ns: device clock when the job began */
 	u64 start_ns;
-	/** @end_ns: device clock at its end */
+	/** @end_ns: device clock when the job ended */
 	u64 end_ns;
 };
 
 /**
- * struct tessera_ring_saved - what the device says of an engine that was preempted
+ * struct tessera_ring_saved - state of a preempted engine
  */
 struct tessera_ring_saved {
-	/** @begun: a job was saved, which had begun and not ended */
+	/** @begun: a job was saved that had begun and not ended */
 	bool begun;
-	/** @slot: its slot */
+	/** @slot: slot of the saved job */
 	u32 slot;
-	/** @active_ns: time that the job has had of the engine so far */
+	/** @active_ns: time for which the job has run so far */
 	u64 active_ns;
 };
 
@@ -270,11 +296,11 @@ u32 tessera_ring_head(struct tessera_ring *ring);
 /* hw/fence.c */
 
 /**
- * typedef tessera_fence_done_t - the fence's outcome is known
+ * typedef tessera_fence_done_t - callback when the outcome of a fence is known
  * @fence: the fence, not yet signalled
  * @error: 0 or a negative error
- * @start_ns: device clock at the job's begin, 0 if it did not run
- * @end_ns: device clock at its end, likewise
+ * @start_ns: device clock when the job began, 0 if it did not run
+ * @end_ns: device clock when the job ended, 0 if it did not run
  *
  * Called with the fence's lock held and interrupts off.
  */
@@ -282,25 +308,25 @@ typedef void (*tessera_fence_done_t)(struct tessera_fence *fence, int error,
 				     u64 start_ns, u64 end_ns);
 
 /**
- * struct tessera_fence_keeper - part of what fences read as long as they are there
+ * struct tessera_fence_keeper - refcount of the memory that fences refer to
  */
 struct tessera_fence_keeper {
 	/** @ref: each fence holds one */
 	struct kref ref;
-	/** @release: the last one is gone; in any context */
+	/** @release: called for the last reference, in any context */
 	void (*release)(struct kref *ref);
 };
 
 /**
- * struct tessera_fence - the hardware's fence of one job
+ * struct tessera_fence - hardware fence of one job
  *
- * Each is a dma_fence context of its own: after a reset a job gets a new place in
- * the ring but keeps its fence.
+ * Each fence is a dma_fence context of its own: after a reset a job gets a new
+ * slot in the ring but keeps its fence.
  */
 struct tessera_fence {
 	/** @base: the fence */
 	struct dma_fence base;
-	/** @keeper: what its lock is part of; holds a reference */
+	/** @keeper: container of its lock; holds a reference */
 	struct tessera_fence_keeper *keeper;
 	/** @link: in &tessera_engine.inflight, which holds a reference */
 	struct list_head link;
@@ -308,9 +334,9 @@ struct tessera_fence {
 	u64 hw_seqno;
 	/** @slot: ring slot */
 	u32 slot;
-	/** @done: called before it is signalled */
+	/** @done: called before it is signalled, or NULL */
 	tessera_fence_done_t done;
-	/** @data: for @done */
+	/** @data: argument of @done */
 	void *data;
 };
 

@@ -3,11 +3,12 @@
  * DOC: interrupts
  *
  * Owns the MSI-X vectors: one for events (errors, halts, ping), one for each
- * engine, one for the display. Blocks above register what a vector or an event calls; the tables are
- * filled before tessera_irq_enable() and constant after, so no lock is needed.
+ * engine, one for the display. Upper layers register callbacks for vectors and
+ * events. The tables are filled before tessera_irq_enable() and do not change
+ * afterwards, so they need no lock.
  *
- * An engine's handler reads no register: the protocol of the status page (see
- * hw/ring.c) tells what happened. The event handler reads INT_STATUS.
+ * An engine's handler reads no register: the status page in memory has all it
+ * needs (see hw/ring.c). The event handler reads INT_STATUS.
  */
 
 #include <linux/completion.h>
@@ -43,7 +44,10 @@ struct tessera_irq {
 	struct completion ping;
 };
 
-/* Of an engine, or of the display: which fences of commits depend on. */
+/*
+ * Handler of an engine or of the display. Fences of jobs and of commits depend
+ * on it.
+ */
 static irqreturn_t tessera_irq_source_handler(int irq, void *arg)
 {
 	struct tessera_irq_source *source = arg;
@@ -63,7 +67,7 @@ static irqreturn_t tessera_irq_event_handler(int irq, void *arg)
 	u32 status = tessera_read32(tdev, TSR_INT_STATUS);
 	unsigned int i;
 
-	/* All-ones: the device is gone. */
+	/* All ones: the device is gone. */
 	if (status && status != U32_MAX) {
 		tessera_write32(tdev, TSR_INT_STATUS, status);
 		for (i = 0; i < TESSERA_NUM_EVENTS; i++) {
@@ -107,7 +111,10 @@ int tessera_irq_init(struct tessera_device *tdev)
 	tdev->irq = irqs;
 
 	tessera_write32(tdev, TSR_INT_MASK, 0);
-	/* Freed by the managed PCI layer, as the device was enabled by it. */
+	/*
+	 * The managed PCI layer frees the vectors, as the device was enabled
+	 * with pcim_enable_device().
+	 */
 	ret = pci_alloc_irq_vectors(pdev, TSR_NUM_VECTORS, TSR_NUM_VECTORS, PCI_IRQ_MSIX);
 	if (ret < 0) {
 		drm_err(&tdev->drm, "no MSI-X vectors: %pe\n", ERR_PTR(ret));
@@ -120,11 +127,11 @@ int tessera_irq_init(struct tessera_device *tdev)
 }
 
 /**
- * tessera_irq_request_engine() - register what an engine's vector calls
+ * tessera_irq_request_engine() - set the callback of an engine's vector
  * @tdev: the device
  * @engine: the engine
  * @fn: called at each interrupt, from now on
- * @data: its argument
+ * @data: argument of @fn
  *
  * Return: 0 or a negative error.
  */
@@ -144,10 +151,10 @@ int tessera_irq_request_engine(struct tessera_device *tdev, u32 engine,
 }
 
 /**
- * tessera_irq_request_display() - register what the display's vector calls
+ * tessera_irq_request_display() - set the callback of the display's vector
  * @tdev: the device
  * @fn: called at each interrupt, from now on
- * @data: its argument
+ * @data: argument of @fn
  *
  * Return: 0 or a negative error.
  */
@@ -164,7 +171,7 @@ int tessera_irq_request_display(struct tessera_device *tdev, tessera_irq_fn_t fn
 }
 
 /**
- * tessera_irq_sync_display() - wait for what the display's vector calls
+ * tessera_irq_sync_display() - wait for a running handler of the display
  * @tdev: the device, with all events of the display masked
  */
 void tessera_irq_sync_display(struct tessera_device *tdev)
@@ -173,11 +180,11 @@ void tessera_irq_sync_display(struct tessera_device *tdev)
 }
 
 /**
- * tessera_irq_on_event() - register what an event calls
+ * tessera_irq_on_event() - set the callback of an event
  * @tdev: the device
  * @event: one TSR_INT_* bit
  * @fn: called when the bit is found set
- * @data: its argument
+ * @data: argument of @fn
  *
  * Only before tessera_irq_enable().
  */
@@ -206,7 +213,7 @@ void tessera_irq_enable(struct tessera_device *tdev)
  * tessera_irq_disable() - mask all events and wait for running handlers
  * @tdev: the device
  *
- * The vectors stay requested: their release is the device's.
+ * The vectors stay requested: devres releases them.
  */
 void tessera_irq_disable(struct tessera_device *tdev)
 {
@@ -220,9 +227,9 @@ void tessera_irq_disable(struct tessera_device *tdev)
 }
 
 /**
- * tessera_irq_ping() - measure a register write plus interrupt round trip
- * @tdev: the device, held with drm_dev_enter()
- * @ns: time from the write until this thread runs again, in nanoseconds
+ * tessera_irq_ping() - measure the latency from a write to an interrupt
+ * @tdev: the device, inside drm_dev_enter()
+ * @ns: receives the nanoseconds from the write until this thread runs again
  *
  * Return: 0, -EINTR or -ETIMEDOUT.
  */

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: what outlives a device
+ * DOC: objects that outlive a device
  *
- * Two things may outlive the unbinding of a device and its last open file:
+ * Two kinds of objects may outlive the unbinding of a device and its last open
+ * file:
  *
- * - fences of its jobs. A sync file, a syncobj or the reservation of another driver's object keeps
- *   them. The core asks a fence for its names at any time, which reads the scheduler, and calls
- *   the operations of its parent, which are in the module's text. So the memory of an engine, with
- *   the scheduler, stays as long as one of its fences (exec/engine.c);
- * - objects whose destruction waits for fences of other drivers. All of them together have one
- *   reference to the DRM device. The last object may go in a worker of TTM, which the release of
- *   the DRM device waits for. Then another worker drops that reference.
+ * - Fences of its jobs. A sync file, a syncobj or the reservation of another
+ *   driver's object keeps them. The core may ask a fence for its names at any
+ *   time. This reads the scheduler, and calls the operations of the fence's
+ *   parent, which are module text. The memory of an engine, with its scheduler,
+ *   therefore exists as long as one of its fences (exec/engine.c).
+ * - Buffer objects that wait for fences of other drivers when they are
+ *   destroyed. All of them together have one reference to the DRM device. The
+ *   last object may be freed in a worker of TTM, and the release of the DRM
+ *   device waits for that worker. Another worker drops the reference in that
+ *   case.
  *
- * Unloading the module waits for both. A reference to the module would not do: the objects of a
- * bound device, and the fences in their reservations, would keep the module for ever.
+ * Unloading the module waits for both. A module reference would not do: the
+ * objects of a bound device, and the fences in their reservations, would pin
+ * the module forever.
  */
 
 #include <linux/atomic.h>
@@ -30,12 +35,12 @@
 #include "tessera_device.h"
 #include "tessera_wait.h"
 
-/* DRM devices, and engines of which there are fences. */
+/* DRM devices, and engines that have fences. */
 static atomic_t num_users;
 static DECLARE_WAIT_QUEUE_HEAD(no_users);
 
 /**
- * tessera_module_get() - have the unloading of the module wait
+ * tessera_module_get() - delay the unloading of the module
  */
 void tessera_module_get(void)
 {
@@ -43,7 +48,7 @@ void tessera_module_get(void)
 }
 
 /**
- * tessera_module_put() - have it wait no longer
+ * tessera_module_put() - end tessera_module_get()
  *
  * Any context.
  */
@@ -56,12 +61,16 @@ void tessera_module_put(void)
 /**
  * tessera_module_wait() - wait until the module can be unloaded
  *
- * No device is bound any more. Waits for as long as a fence or an object of a device is kept.
+ * No device is bound any more. The wait lasts as long as a fence or an object
+ * of a device exists.
  */
 void tessera_module_wait(void)
 {
 	tessera_wait_event(TESSERA_WAIT_UNPLUG, no_users, !atomic_read(&num_users), TASK_IDLE);
-	/* And until the callers of tessera_module_put() have left the module's text. */
+	/*
+	 * Also wait until callers of tessera_module_put() have left the
+	 * module's text.
+	 */
 	synchronize_rcu_tasks();
 	synchronize_rcu();
 }
@@ -70,7 +79,7 @@ static void lifetime_put_work(struct work_struct *work)
 {
 	struct tessera_device *tdev = container_of(work, struct tessera_device, lifetime.put_work);
 
-	/* Frees the work, too. */
+	/* Frees the work item, too. */
 	drm_dev_put(&tdev->drm);
 }
 
@@ -85,10 +94,10 @@ static void lifetime_fini(struct drm_device *drm, void *data)
 }
 
 /**
- * tessera_lifetime_init() - begin to count references to a device
- * @tdev: the device, before anything else is managed
+ * tessera_lifetime_init() - start to count references to a device
+ * @tdev: the device, before any other managed action
  *
- * The bound device has the first one.
+ * The bound device holds the first reference.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -108,8 +117,8 @@ int tessera_lifetime_init(struct tessera_device *tdev)
 }
 
 /**
- * tessera_device_get() - keep a device
- * @tdev: the device, which the caller knows to be kept
+ * tessera_device_get() - take a reference to a device
+ * @tdev: the device; the caller knows that there is a reference
  */
 void tessera_device_get(struct tessera_device *tdev)
 {
@@ -117,7 +126,7 @@ void tessera_device_get(struct tessera_device *tdev)
 }
 
 /**
- * tessera_device_put() - keep it no longer
+ * tessera_device_put() - drop a reference to a device
  * @tdev: the device
  *
  * Process context.
@@ -129,6 +138,9 @@ void tessera_device_put(struct tessera_device *tdev)
 	if (current->flags & PF_WQ_WORKER)
 		queue_work(system_unbound_wq, &tdev->lifetime.put_work);
 	else
-		/* At once, so that a device that is bound again finds its number free. */
+		/*
+		 * At once, so that a device that is bound again gets its old
+		 * minor number.
+		 */
 		drm_dev_put(&tdev->drm);
 }

@@ -2,13 +2,15 @@
 /**
  * DOC: rings
  *
- * The ring of one engine, with its status page and its job records. A ring is an
- * array of slots of TESSERA_RING_SLOT_BYTES; each job fills exactly one with
- * JOB_BEGIN, JOB_AFTER if need be, its IB_CALLs, padding and a FENCE, and has the record of the same index.
- * So space is counted in jobs, which is what the scheduler's credits count. A job that was preempted has
- * RESUME in the place of JOB_BEGIN, and the same packets behind it.
+ * The ring of one engine, with its status page and its job records. A ring is
+ * an array of slots of TESSERA_RING_SLOT_BYTES. Each job fills one slot with
+ * JOB_BEGIN, JOB_AFTER if needed, its IB_CALLs, padding and a FENCE. It uses
+ * the record of the same index. Free space is thus counted in jobs, as are the
+ * scheduler's credits. A preempted job has RESUME in the place of JOB_BEGIN,
+ * followed by the same packets.
  *
- * Not locked here: the engine calls everything but stop under its spinlock, or alone.
+ * This file takes no lock: the engine calls everything but stop under its
+ * spinlock, or while no other thread uses the ring.
  */
 
 #include <linux/dma-mapping.h>
@@ -67,10 +69,10 @@ static bool ring_create_saves(struct tessera_ring *ring)
 /**
  * tessera_ring_create() - allocate a ring
  * @tdev: the device
- * @engine: the engine it is for
+ * @engine: index of the engine
  *
- * The struct lives as long as the DRM device, the DMA memory as long as
- * the hardware is bound.
+ * The struct lives as long as the DRM device, the DMA memory as long as the
+ * hardware is bound.
  *
  * Return: the ring, or an error pointer.
  */
@@ -96,8 +98,8 @@ struct tessera_ring *tessera_ring_create(struct tessera_device *tdev, u32 engine
 }
 
 /**
- * tessera_ring_start() - give the ring to a stopped engine and enable it
- * @ring: the ring; starts empty
+ * tessera_ring_start() - set the ring of a stopped engine and enable the engine
+ * @ring: the ring; it starts empty
  *
  * Return: 0, or -EIO if the engine refuses.
  */
@@ -119,11 +121,11 @@ int tessera_ring_start(struct tessera_ring *ring)
 }
 
 /**
- * tessera_ring_stop() - reset the engine and wait until it has let go
+ * tessera_ring_stop() - reset the engine and wait until it has stopped
  * @ring: the ring
  *
- * After success the device does not touch the ring, the status page, the records or any
- * indirect buffer any more. May sleep.
+ * After success the device no longer accesses the ring, the status page, the
+ * records or any indirect buffer. May sleep.
  *
  * Return: 0, or -ETIMEDOUT if the engine does not answer.
  */
@@ -198,7 +200,7 @@ static u32 tessera_ring_write_vm(void *at, const struct tessera_ring_job *job)
 						      TSR_IB_USER | TSR_IB_VM);
 }
 
-/* Bytes written. */
+/* Returns the number of bytes written. */
 static u32 tessera_ring_write_job(const struct tessera_ring *ring, void *at,
 				  const struct tessera_ring_job *job)
 {
@@ -231,11 +233,11 @@ static u32 tessera_ring_write_job(const struct tessera_ring *ring, void *at,
  * tessera_ring_emit() - write a job into the next slot
  * @ring: the ring; the caller knows that a slot is free
  * @job: the job
- * @seqno: value of its fence, larger than any before
+ * @seqno: value of its fence, larger than all before
  *
- * The device sees it after tessera_ring_kick().
+ * The device sees the job after tessera_ring_kick().
  *
- * Return: the index of the slot, for tessera_ring_result().
+ * Return: index of the slot, for tessera_ring_result().
  */
 u32 tessera_ring_emit(struct tessera_ring *ring, const struct tessera_ring_job *job,
 		      u64 seqno)
@@ -266,20 +268,21 @@ u32 tessera_ring_emit(struct tessera_ring *ring, const struct tessera_ring_job *
 
 /**
  * tessera_ring_kick() - ring the doorbell
- * @ring: the ring, of an engine that is enabled
+ * @ring: the ring, of an enabled engine
  */
 void tessera_ring_kick(struct tessera_ring *ring)
 {
-	/* The slots are in memory before the device can look: writel() orders the two. */
+	/* writel() orders the slots before the doorbell. */
 	tessera_write32(ring->tdev, TSR_DOORBELL(ring->engine), ring->tail);
 }
 
 /**
  * tessera_ring_preempt() - ask the engine to save its job and to stop
- * @ring: the ring, of an engine that is enabled and has answered all requests before
- * @save: the save area, below TESSERA_RING_SAVES; no job waits there
+ * @ring: the ring, of an enabled engine that has answered all earlier requests
+ * @save: the save area, below TESSERA_RING_SAVES; no saved job uses it
  *
- * The engine has stopped, and forgotten the ring, when its status has TSR_ENGS_PREEMPTED.
+ * The engine has stopped, and forgotten the ring, when its status has
+ * TSR_ENGS_PREEMPTED.
  */
 void tessera_ring_preempt(struct tessera_ring *ring, u32 save)
 {
@@ -292,7 +295,7 @@ void tessera_ring_preempt(struct tessera_ring *ring, u32 save)
 /**
  * tessera_ring_saved() - read what an engine has saved
  * @ring: the ring; the engine is preempted
- * @save: the area of the request
+ * @save: the save area of the request
  * @saved: filled in
  */
 void tessera_ring_saved(struct tessera_ring *ring, u32 save, struct tessera_ring_saved *saved)
@@ -310,10 +313,10 @@ void tessera_ring_saved(struct tessera_ring *ring, u32 save, struct tessera_ring
 }
 
 /**
- * tessera_ring_ack() - acknowledge the interrupt, then see how far the engine is
+ * tessera_ring_ack() - acknowledge the interrupt and read the progress
  * @ring: the ring
  *
- * Return: the value of the last fence executed.
+ * Return: value of the last fence executed.
  */
 u64 tessera_ring_ack(struct tessera_ring *ring)
 {
@@ -322,8 +325,8 @@ u64 tessera_ring_ack(struct tessera_ring *ring)
 	WRITE_ONCE(status->irq_ack, READ_ONCE(status->irq_sent));
 	/*
 	 * Pairs with the device's barrier between writing SEQNO and comparing
-	 * IRQ_ACK with IRQ_SENT: either we see its fence, or it sees our
-	 * acknowledgment and interrupts again.
+	 * IRQ_ACK with IRQ_SENT: either the driver sees the new SEQNO, or the
+	 * device sees the acknowledgment and interrupts again.
 	 */
 	mb();
 	return le64_to_cpu(READ_ONCE(status->seqno));
@@ -335,8 +338,8 @@ u64 tessera_ring_ack(struct tessera_ring *ring)
  * @slot: as returned by tessera_ring_emit()
  * @result: filled in
  *
- * The caller has seen the job's fence value with tessera_ring_ack(), and the slot
- * has not been used again.
+ * The caller has seen the job's fence value with tessera_ring_ack(), and the
+ * slot has not been used again.
  */
 void tessera_ring_result(struct tessera_ring *ring, u32 slot,
 			 struct tessera_ring_result *result)
@@ -363,7 +366,7 @@ u32 tessera_ring_status(struct tessera_ring *ring)
 }
 
 /**
- * tessera_ring_head() - how far the engine says the ring is free
+ * tessera_ring_head() - offset up to which the engine has freed the ring
  * @ring: the ring
  *
  * Return: a byte offset.

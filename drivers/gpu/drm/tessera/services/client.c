@@ -2,8 +2,9 @@
 /**
  * DOC: clients
  *
- * What an open file has: contexts, monitored fences, a residency list, and an account that outlives it. Called by
- * the driver's open and postclose.
+ * A client is the state of an open file: contexts, VMs, monitored fences, a
+ * residency list, and an account, which may outlive the client. Called by the
+ * driver's open and postclose.
  */
 
 #include <linux/slab.h>
@@ -94,7 +95,7 @@ err_free:
  * tessera_client_close() - &drm_driver.postclose
  * @file: the file; its handles are closed
  *
- * Of the jobs already submitted those run to their end that have begun.
+ * Jobs that have begun run to their end. Other submitted jobs are dropped.
  */
 void tessera_client_close(struct drm_file *file)
 {
@@ -149,12 +150,12 @@ static void fdinfo_memory(struct drm_printer *p, struct tessera_client *client)
 }
 
 /**
- * tessera_fdinfo_show() - what fdinfo says beyond what the core prints
- * @p: where to
- * @file: about whom
+ * tessera_fdinfo_show() - print driver-specific lines of fdinfo
+ * @p: the printer
+ * @file: the client
  *
- * What /proc/<pid>/fdinfo/<fd> says beyond what the core prints, named as
- * drm-usage-stats.rst wants it. Example::
+ * These lines of /proc/<pid>/fdinfo/<fd> follow those of the core, with the
+ * names of drm-usage-stats.rst. Example::
  *
  *	drm-engine-render0:	1203344 ns
  *	drm-engine-paging1:	88213 ns
@@ -163,8 +164,8 @@ static void fdinfo_memory(struct drm_printer *p, struct tessera_client *client)
  *	drm-resident-vram:	4096 KiB
  *	drm-total-system:	64 KiB
  *
- * The total of a segment is that of the objects that prefer it; what of it is not
- * resident anywhere is in system memory.
+ * The total of a segment is that of the objects that prefer it. Bytes that are
+ * not resident in any segment count as system memory.
  */
 void tessera_fdinfo_show(struct drm_printer *p, struct drm_file *file)
 {

@@ -2,26 +2,37 @@
 /**
  * DOC: hang recovery
  *
- * A job that has not ended in time is taken to hang its engine. Timeouts of all
- * engines run on one ordered workqueue. Recovery resets that engine only:
+ * A job that has not ended in time hangs its engine. The timeouts of all
+ * engines are handled on one ordered workqueue. Recovery resets only the engine
+ * that hangs:
  *
- * - the job that hung ends with -ETIME, and its context is guilty: the scheduler
- *   cancels what is still queued in it, the submit ioctl refuses more;
- * - jobs of the same context that were in the ring behind it end with -ECANCELED;
- * - jobs of other contexts had not begun (an engine runs its ring in order), or were saved when
- *   they were preempted, and are written to the ring again, in order. So are the kernel's own: a
- *   paging job that hangs ends with -ETIME, and only it.
+ * - The job that hung ends with -ETIME, and its context is guilty: the
+ *   scheduler cancels the jobs that are still queued in it, and the submit
+ *   ioctl refuses more.
+ * - Jobs of the same context that were in the ring behind it end with
+ *   -ECANCELED.
+ * - Jobs of other contexts had not begun (an engine runs its ring in order), or
+ *   were saved when they were preempted. They are written to the ring again, in
+ *   order. The same holds for the kernel's own jobs: if a paging job hangs,
+ *   only this job ends, with -ETIME.
  *
- * A job whose fence turns out to have been written (a lost interrupt, or an end just before the
- * engine stopped) is not a hang; if the engine has halted, the job behind it is. A machine may
- * stand still as a whole: a virtual one that is not scheduled, one that sleeps. Then time passes, and the device gets none of it. So the timer runs for half a timeout, and
- * a job hangs when it has gone off twice for it: one stop, however long, makes it go off once. The
- * scheduler starts its timer again whenever it hands a job over, so who does that when the engine has
- * been at one job for long makes it go off (exec/sched.c). The job that hangs is the one
- * that the engine is at, and that may be another one where jobs are preempted. An engine that does not
- * answer a request for preemption hangs, too (exec/preempt.c). An
- * engine that cannot be reset is of no use any more: all its jobs end with
- * -ECANCELED, at once and for ever.
+ * A job is not hung if its fence turns out to have been written. Its interrupt
+ * was lost, or it ended just before the engine stopped. If the engine has
+ * halted, the job behind it hangs.
+ *
+ * A whole machine may stand still: a virtual machine that is not scheduled, or
+ * one that sleeps. The time passes then, and the device does not run. The timer
+ * therefore runs for half a timeout, and a job hangs when the timer has expired
+ * for it twice. A single stop of the machine, however long, lets the timer
+ * expire only once. The scheduler restarts its timer whenever it hands over a
+ * job. The driver makes it expire when it hands over a job and the engine has
+ * been at one job for long (exec/sched.c).
+ *
+ * The job that hangs is the one that the engine is at. With preemption this may
+ * be another job than the one whose timer expired. An engine that does not
+ * answer a request for preemption hangs, too (exec/preempt.c). An engine that
+ * cannot be reset is unusable: all its jobs, present and future, end with
+ * -ECANCELED at once.
  */
 
 #include <linux/dma-fence.h>
@@ -36,7 +47,10 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* What becomes of a job that was in the ring: 0 to run it again. */
+/*
+ * Decides about a job that was in the ring: the error it ends with, or 0 to run
+ * it again.
+ */
 static int tessera_reset_verdict(const struct tessera_job *job, const struct tessera_job *hung)
 {
 	const struct drm_sched_fence *a = job->base.s_fence;
@@ -51,9 +65,10 @@ static int tessera_reset_verdict(const struct tessera_job *job, const struct tes
 }
 
 /*
- * Decide about each job of the stopped scheduler, and give it back its hardware fence,
- * which drm_sched_stop() took away. @hung is NULL if no job is to blame. Unless the engine
- * was @reset the jobs are in &tessera_engine.inflight, and must not be added to it again.
+ * Decide about each job of the stopped scheduler, and give it back its hardware
+ * fence, which drm_sched_stop() took away. @hung is NULL if no job is to blame.
+ * If the engine was not @reset, the jobs are still in &tessera_engine.inflight,
+ * and must not be added to it again.
  */
 static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job *hung,
 			       bool reset)
@@ -67,7 +82,10 @@ static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job
 
 		if (reset && !dma_fence_is_signaled(fence)) {
 			error = hung ? tessera_reset_verdict(job, hung) : 0;
-			/* By this hang its client may have lost the right to run it. */
+			/*
+			 * The hang may have got its client banned, so ask
+			 * again.
+			 */
 			if (!error && !job->refused && job->ops->prepare)
 				job->refused = job->ops->prepare(job);
 			job->overdue = false;
@@ -81,9 +99,10 @@ static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job
 }
 
 /*
- * Blame the job that hangs, or none: the engine owes an answer, and no job keeps it from giving one. The
- * engine goes on until it has stopped, so the job may have ended before that: then no job is to blame.
- * Returns the job that is, or NULL.
+ * Reset the engine and blame @hung. @hung is NULL if the engine owes an answer
+ * although no job keeps it from answering. The engine runs until it has
+ * stopped, so the job may have ended before that. No job is to blame then.
+ * Returns the job to blame, or NULL.
  */
 static struct tessera_job *tessera_reset_engine(struct tessera_engine *engine,
 						struct tessera_job *hung)
@@ -105,7 +124,7 @@ static struct tessera_job *tessera_reset_engine(struct tessera_engine *engine,
 	}
 	drm_warn(&engine->tdev->drm, "%s %s, reset: job %llu of context %u\n", engine->name, how,
 		 hung ? hung->seqno : 0, hung ? hung->context_id : 0);
-	/* An engine that could not be reset is of no use any more. */
+	/* An engine that could not be reset is unusable. */
 	if (ret) {
 		drm_err(&engine->tdev->drm, "%s cannot be reset: %pe\n", engine->name,
 			ERR_PTR(ret));
@@ -116,9 +135,11 @@ static struct tessera_job *tessera_reset_engine(struct tessera_engine *engine,
 }
 
 /*
- * The job to blame: the one that the engine is at, unless half of its time is left, a little less as
- * the timer may have begun before it. If the timer was that of another job, it may have only just begun;
- * but an engine that has @stopped for good will never end it.
+ * Returns the job that hangs: the job that the engine is at, once half of its
+ * time was over at an earlier call. An eighth is tolerated, as the timer may
+ * have started before the job. The timer may have been that of another job, so
+ * this one may have just begun. But an engine that has @stopped for good will
+ * never end it.
  */
 static struct tessera_job *tessera_reset_hung(struct tessera_engine *engine, bool stopped)
 {
@@ -144,15 +165,22 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 	WRITE_ONCE(engine->looked, jiffies);
 	drm_sched_stop(&engine->sched, &bad->base);
 
-	/* Not earlier: stopping waits for fences that are about to signal. */
+	/*
+	 * Begin here: drm_sched_stop() waits for fences that are about to
+	 * signal.
+	 */
 	cookie = dma_fence_begin_signalling();
-	/* Asked first: then all that ended before the engine halted is known to have ended. */
+	/*
+	 * Before the jobs are processed: all jobs that ended before the engine
+	 * halted are then known to have ended.
+	 */
 	stopped = tessera_preempt_hold(engine);
 	stopped |= !engine->closed && tessera_engine_halted(engine);
 	tessera_emit_process(engine);
 	/*
-	 * Nothing is reset once the engine has been cancelled. That happens on this workqueue, so
-	 * until this function returns the engine stays what it is, with its registers.
+	 * A cancelled engine is not reset. Cancelling runs on this workqueue,
+	 * too, so until this function returns the engine stays as it is, with
+	 * its registers.
 	 */
 	if (!engine->closed && !tessera_preempt_is_dry(engine))
 		hung = tessera_reset_hung(engine, stopped);
@@ -176,7 +204,7 @@ static void tessera_reset_fini(struct drm_device *drm, void *data)
 }
 
 /**
- * tessera_reset_init() - make the workqueue timeouts run on
+ * tessera_reset_init() - create the workqueue for timeouts
  * @tdev: the device, before its engines are set up
  *
  * Return: 0 or a negative error.
@@ -191,7 +219,7 @@ int tessera_reset_init(struct tessera_device *tdev)
 }
 
 /**
- * tessera_reset_register() - take charge of the timeouts of all engines
+ * tessera_reset_register() - set the timeout handler of all engines
  * @tdev: the device, its engines set up and stopped
  */
 void tessera_reset_register(struct tessera_device *tdev)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the files at the top may use of services/. */
+/* Interface of services/, for the files at the top. */
 #ifndef __TESSERA_SERVICES_H__
 #define __TESSERA_SERVICES_H__
 
@@ -24,15 +24,19 @@ struct tessera_resident_set;	/* vm/vm.h */
 struct tessera_client {
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @account: what the client uses; outlives the client */
+	/**
+	 * @account: the account that the client is charged to; may outlive it
+	 */
 	struct tessera_account *account;
 	/** @paging: its paging queue; holds a reference */
 	struct tessera_paging_queue *paging;
-	/** @backlog: what its contexts have to do; holds a reference */
+	/** @backlog: its unfinished jobs; holds a reference */
 	struct tessera_backlog *backlog;
-	/** @resident: what it wants resident */
+	/** @resident: its residency list */
 	struct tessera_resident_set *resident;
-	/** @watch: its wish to hear of changes of its budget, or NULL */
+	/**
+	 * @watch: its request to be told about changes of its budget, or NULL
+	 */
 	struct tessera_budget_watch *watch;
 	/** @contexts: &struct tessera_context by id; has its own lock */
 	struct xarray contexts;
