@@ -7,10 +7,10 @@
 /**
  * tessera_assert() - check an invariant of the driver
  * @tdev: the device
- * @cond: what must hold
+ * @cond: the invariant
  *
  * Compiled out (but still parsed) without CONFIG_DRM_TESSERA_DEBUG. Never for
- * anything user space can reach.
+ * conditions that user space can cause.
  */
 #if IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG)
 #define tessera_assert(tdev, cond) \
@@ -23,9 +23,11 @@
 /**
  * tessera_ioctl_bad() - check an ioctl argument
  * @tdev: the device
- * @cond: what makes the argument bad
+ * @cond: true if the argument is bad
  *
- * Return: @cond; when true the expression is logged at debug level.
+ * Logs the expression at debug level if it is true.
+ *
+ * Return: @cond.
  */
 #define tessera_ioctl_bad(tdev, cond) \
 	(unlikely(cond) && \

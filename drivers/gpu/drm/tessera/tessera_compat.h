@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The only place that may know how kernels differ. The driver is written for the newest kernel
- * there is; this makes older ones, from 6.12 on, look like it. The Makefile looks into the kernel's
- * headers for what there is, as stable series take over what newer kernels have.
+ * Differences between kernel versions. The driver is written for the newest
+ * kernel. This header makes older kernels, from 6.12 on, look like it. No other
+ * file may depend on the version. The Makefile searches the kernel's headers
+ * for each interface, as stable series backport some of them.
  */
 #ifndef __TESSERA_COMPAT_H__
 #define __TESSERA_COMPAT_H__
@@ -13,7 +14,7 @@
 #include <linux/mm.h>
 #include <linux/pci.h>
 
-/* Kconfig says so, but not to a build out of the kernel's tree. */
+/* Kconfig requires this, but an out-of-tree build does not use Kconfig. */
 #ifndef CONFIG_64BIT
 #error "The Tessera driver needs a 64-bit kernel"
 #endif
@@ -30,7 +31,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_device.h>
 
-/* The name of a namespace as a string: 6.13. */
+/* 6.13: namespaces are strings. */
 #ifdef TESSERA_HAVE_IMPORT_NS_STRING
 #define TESSERA_COMPAT_NS_DMA_BUF	"DMA_BUF"
 #define TESSERA_COMPAT_NS_KUNIT		"EXPORTED_FOR_KUNIT_TESTING"
@@ -39,12 +40,15 @@
 #define TESSERA_COMPAT_NS_KUNIT		EXPORTED_FOR_KUNIT_TESTING
 #endif
 
-/* To say that a workqueue is what it is if one says nothing: 6.17. */
+/* 6.17: flag for a per-CPU workqueue, which was the default before. */
 #ifndef TESSERA_HAVE_WQ_PERCPU
 #define WQ_PERCPU	0
 #endif
 
-/* Resizing a BAR in one call, which moves those beside it, too: 6.19. Without that a BAR keeps its size. */
+/*
+ * 6.19: resizing a BAR in one call, which also moves the BARs beside it. Older
+ * kernels: a BAR keeps its size.
+ */
 static inline int tessera_compat_resize_bar(struct pci_dev *pdev, int bar, int size)
 {
 #ifdef TESSERA_HAVE_RESIZE_EXCLUDE
@@ -54,7 +58,7 @@ static inline int tessera_compat_resize_bar(struct pci_dev *pdev, int bar, int s
 #endif
 }
 
-/* The scheduler's parameters in a structure: 6.15. */
+/* 6.15: parameters of the scheduler in a struct. */
 #ifndef TESSERA_HAVE_SCHED_INIT_ARGS
 struct drm_sched_init_args {
 	const struct drm_sched_backend_ops *ops;
@@ -80,7 +84,10 @@ static inline int tessera_compat_sched_init(struct drm_gpu_scheduler *sched,
 #define drm_sched_init(sched, args) tessera_compat_sched_init(sched, args)
 #endif
 
-/* What a restarted scheduler tells of jobs without a fence, of which there are none here: 6.13. */
+/*
+ * 6.13: error for jobs without a fence when the scheduler restarts. This driver
+ * has no such jobs.
+ */
 #ifndef TESSERA_HAVE_SCHED_START_ERRNO
 static inline void tessera_compat_sched_start(struct drm_gpu_scheduler *sched, int error)
 {
@@ -90,17 +97,17 @@ static inline void tessera_compat_sched_start(struct drm_gpu_scheduler *sched, i
 #define drm_sched_start(sched, error) tessera_compat_sched_start(sched, error)
 #endif
 
-/* The name of what a reset engine's timeout returns: 6.17. */
+/* 6.17: new name of the timeout handler's result after a reset. */
 #ifndef TESSERA_HAVE_SCHED_STAT_RESET
 #define DRM_GPU_SCHED_STAT_RESET DRM_GPU_SCHED_STAT_NOMINAL
 #endif
 
-/* Objects are counted by GEM alone: 6.18. */
+/* 6.18: objects are refcounted by GEM only. */
 #ifndef TESSERA_HAVE_TTM_BO_FINI
 #define ttm_bo_fini(bo) ttm_bo_put(bo)
 #endif
 
-/* Flags instead of booleans: 6.19. */
+/* 6.19: flags instead of booleans. */
 #ifndef TTM_ALLOCATION_POOL_USE_DMA_ALLOC
 #define TTM_ALLOCATION_POOL_USE_DMA_ALLOC BIT(8)
 #define ttm_device_init(bdev, funcs, dev, mapping, vma_manager, flags) \
@@ -112,24 +119,24 @@ static inline void tessera_compat_sched_start(struct drm_gpu_scheduler *sched, i
 	(!!((pool)->alloc_flags & TTM_ALLOCATION_POOL_USE_DMA_ALLOC))
 #endif
 
-/* A fence may have a lock of its own: 7.x. */
+/* 7.x: a fence may have a lock of its own. */
 #ifndef TESSERA_HAVE_DMA_FENCE_ASSERT_HELD
 #define dma_fence_assert_held(fence) lockdep_assert_held((fence)->lock)
 #endif
 
-/* Flags of mappings are no longer a word: 7.x. */
+/* 7.x: flags of a VMA are no longer a word. */
 #ifndef TESSERA_HAVE_VMA_IS_COW_MAPPING
 #define vma_is_cow_mapping(vma) is_cow_mapping((vma)->vm_flags)
 #endif
 
-/* The name of what takes away mappings of page frames: 7.x. */
+/* 7.x: new name of the function that zaps mappings of page frames. */
 #ifndef TESSERA_HAVE_ZAP_SPECIAL_VMA_RANGE
 #define zap_special_vma_range(vma, address, size) zap_vma_ptes(vma, address, size)
 #endif
 
 /*
- * Who shares a buffer is told that it moves if the kernel was configured for that; always, and by
- * another name: 7.x.
+ * 7.x: importers are always told when a buffer moves, and the callback has a
+ * new name. Before, this depended on the kernel's configuration.
  */
 #ifdef TESSERA_HAVE_INVALIDATE_MAPPINGS
 #define TESSERA_COMPAT_MOVE_NOTIFY true
@@ -139,13 +146,13 @@ static inline void tessera_compat_sched_start(struct drm_gpu_scheduler *sched, i
 #define dma_buf_invalidate_mappings(dmabuf) dma_buf_move_notify(dmabuf)
 #endif
 
-/* Arrays of fences wait for all of them: 7.x. */
+/* 7.x: arrays of fences always wait for all of them. */
 #ifdef TESSERA_HAVE_FENCE_ARRAY_ANY
 #define dma_fence_array_create(num, fences, context, seqno) \
 	dma_fence_array_create(num, fences, context, seqno, false)
 #endif
 
-/* What is to be mapped in a structure: 6.18. */
+/* 6.18: arguments of a mapping in a struct. */
 #ifndef TESSERA_HAVE_GPUVM_MAP_REQ
 struct drm_gpuvm_map_req {
 	struct drm_gpuva_op_map map;
@@ -161,19 +168,19 @@ static inline int tessera_compat_sm_map(struct drm_gpuvm *gpuvm, void *priv,
 #define drm_gpuvm_sm_map(gpuvm, priv, req) tessera_compat_sm_map(gpuvm, priv, req)
 #endif
 
-/* Objects have lists of mappings without being asked: 7.x. */
+/* 7.x: objects always have a list of GPU mappings. */
 #ifndef TESSERA_HAVE_DRIVER_GEM_GPUVA
 #define DRIVER_GEM_GPUVA 0
 #endif
 
-/* Drivers have no date any more: 6.14. */
+/* 6.14: drivers have no date. */
 #ifdef TESSERA_HAVE_DRIVER_DATE
 #define TESSERA_COMPAT_DRIVER_DATE .date = "20260101",
 #else
 #define TESSERA_COMPAT_DRIVER_DATE
 #endif
 
-/* Checks of asynchronous updates are told whether it is a flip: 6.13. */
+/* 6.13: checks of asynchronous updates are told if the update is a flip. */
 #ifdef TESSERA_HAVE_ASYNC_FLIP
 #define TESSERA_COMPAT_ASYNC_CHECK(fn) \
 static int fn##_compat(struct drm_plane *plane, struct drm_atomic_commit *state, bool flip) \
@@ -188,12 +195,12 @@ static int fn##_compat(struct drm_plane *plane, struct drm_atomic_commit *state)
 }
 #endif
 
-/* The name of what a commit of the display brings: 7.3. */
+/* 7.3: new name of the state of a display commit. */
 #ifndef TESSERA_HAVE_ATOMIC_COMMIT
 #define drm_atomic_commit drm_atomic_state
 #endif
 
-/* Framebuffers are created with the format looked up: 6.17. */
+/* 6.17: framebuffers are created with the format looked up. */
 #ifdef TESSERA_HAVE_FB_CREATE_INFO
 #define TESSERA_COMPAT_FB_CREATE(fn) \
 static struct drm_framebuffer *fn##_compat(struct drm_device *drm, struct drm_file *file, \

@@ -2,7 +2,7 @@
 /**
  * DOC: DRM driver
  *
- * The drm_driver and its file operations: where the core enters the driver.
+ * The drm_driver and its file operations, the entry points for the DRM core.
  */
 
 #include <linux/module.h>

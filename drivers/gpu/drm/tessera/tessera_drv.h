@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the files at the top share. */
+/* Declarations shared by the files at the top. */
 #ifndef __TESSERA_DRV_H__
 #define __TESSERA_DRV_H__
 
@@ -30,7 +30,7 @@ int tessera_ioctl_submit_vm(struct drm_device *drm, void *arg, struct drm_file *
 
 /* tessera_ioctl.c */
 
-/* A constant, for the initialiser of the DRM driver. */
+/* Constant expression, for the initialiser of the DRM driver. */
 #define TESSERA_NUM_IOCTLS	(DRM_TESSERA_IOCTL_LAST + 1)
 
 extern const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS];

@@ -2,10 +2,12 @@
 /**
  * DOC: microcode
  *
- * The render engines read the steps of BLIT and DRAW in hidden VRAM, memory that is in no segment
- * and so belongs to no process and is never paged: how modes blend, where attributes are in a
- * vertex, how positions are transformed. The paging engine puts them there once, at probe, and
- * again after a reset of the device. They do as the manual's chapter on exact arithmetic says.
+ * The microcode is a table of the steps of BLIT and DRAW, which the render
+ * engines read: blend modes, offsets of vertex attributes, and the
+ * transformation of positions. It is in hidden VRAM, which is in no segment. It
+ * belongs to no process, therefore, and is never paged. The paging engine
+ * writes it at probe, and again after a reset of the device. The steps follow
+ * the chapter on exact arithmetic of the device's manual.
  */
 
 #include <linux/dma-fence.h>
@@ -25,7 +27,7 @@
 #define TESSERA_FIRMWARE_WAIT	msecs_to_jiffies(10000)
 #define TESSERA_FIRMWARE_START_US	(2 * USEC_PER_SEC)
 
-/* Dwords of the table; those without a name are zero. */
+/* Index of a dword of the table; elements without an initialiser are zero. */
 #define DWORD(byte)	((byte) / sizeof(u32))
 
 static const u32 tessera_firmware_table[DWORD(TSR_FW_TABLE_BYTES)] = {
@@ -76,7 +78,7 @@ static struct tessera_ib *tessera_firmware_image(struct tessera_device *tdev)
 	return image;
 }
 
-/* The commands: copy the image from system pages to @addr. */
+/* Builds the commands that copy the image from system pages to @addr. */
 static struct tessera_ib *tessera_firmware_commands(struct tessera_device *tdev,
 						    struct tessera_ib *image, u64 addr)
 {
@@ -142,7 +144,7 @@ err_free:
 	return ret;
 }
 
-/* The device checks the image that is in hidden VRAM now. */
+/* Make the device check and start the image in hidden VRAM. */
 static int tessera_firmware_start(struct tessera_device *tdev, u64 gpu_addr, u32 bytes)
 {
 	tessera_write64(tdev, TSR_FW_ADDR_LO, gpu_addr);
@@ -159,7 +161,7 @@ static int tessera_firmware_start(struct tessera_device *tdev, u64 gpu_addr, u32
 }
 
 /**
- * tessera_firmware_load() - put the microcode into hidden VRAM and start it
+ * tessera_firmware_load() - write the microcode to hidden VRAM and start it
  * @tdev: the device, its engines started
  *
  * Return: 0 or a negative error.

@@ -5,9 +5,9 @@
 #include <linux/types.h>
 
 /*
- * The device's memory formats as structs, for the packets the driver itself
- * writes. The numbers are those of tessera_hw.h; tessera_hwabi_check.h holds the two
- * against each other.
+ * The device's memory formats as structs, for the packets that the driver
+ * itself writes. The numbers come from tessera_hw.h. tessera_hwabi_check.h
+ * asserts that both agree.
  */
 
 /* Engine status page. */

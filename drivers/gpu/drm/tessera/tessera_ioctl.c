@@ -2,9 +2,9 @@
 /**
  * DOC: ioctls
  *
- * One short handler each: check every field, look up, call, put. The core has seen to it
- * that the device is not gone and that short structs are extended with zeroes. Called
- * without locks.
+ * Each ioctl has one short handler, which checks every field, looks objects up,
+ * and calls the layer that does the work. The core has checked that the device
+ * is not gone, and has extended short structs with zeros. Called without locks.
  */
 #include <linux/capability.h>
 #include <linux/dma-fence.h>
@@ -44,7 +44,10 @@ static_assert(DRM_TESSERA_ENGINE_PAGING == TSR_ENGINE_PAGING);
 #define ASSERT_SAME(ours, theirs, member) \
 	static_assert(offsetof(struct ours, member) == offsetof(struct theirs, member))
 
-/* The user's patch list is copied straight into an array of struct tessera_patch. */
+/*
+ * The user's patch list is copied straight into an array of struct
+ * tessera_patch.
+ */
 ASSERT_SAME(tessera_patch, drm_tessera_submit_patch, alloc_index);
 ASSERT_SAME(tessera_patch, drm_tessera_submit_patch, slot_id);
 ASSERT_SAME(tessera_patch, drm_tessera_submit_patch, driver_id);
@@ -54,7 +57,7 @@ ASSERT_SAME(tessera_patch, drm_tessera_submit_patch, pad);
 ASSERT_SAME(tessera_patch, drm_tessera_submit_patch, alloc_offset);
 static_assert(sizeof(struct tessera_patch) == sizeof(struct drm_tessera_submit_patch));
 
-/* So are private data. */
+/* Private data is copied straight into a struct tessera_private. */
 static_assert(TESSERA_PRIVATE_VERSION == DRM_TESSERA_PRIVATE_VERSION);
 static_assert(TESSERA_PRIVATE_TWIN == DRM_TESSERA_PRIVATE_TWIN);
 ASSERT_SAME(tessera_private, drm_tessera_bo_private, version);
@@ -270,8 +273,8 @@ static int tessera_ioctl_query(struct drm_device *drm, void *data, struct drm_fi
 }
 
 /*
- * -EINVAL, -ENOENT: see &struct drm_tessera_bo_create. -E2BIG: larger than each supported
- * segment. -ENOMEM.
+ * -EINVAL, -ENOENT: see &struct drm_tessera_bo_create. -E2BIG: larger than each
+ * supported segment. -ENOMEM.
  */
 static int tessera_ioctl_bo_create(struct drm_device *drm, void *data,
 				   struct drm_file *file)
@@ -352,7 +355,7 @@ static int context_permit(struct drm_file *file, const struct drm_tessera_contex
 	const u32 force = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL |
 			  DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM;
 
-	/* Needless cuts cost others time, too. */
+	/* Needless cuts also cost other clients time. */
 	if ((args->flags & force) && !capable(CAP_SYS_ADMIN))
 		return -EPERM;
 	if (args->priority == DRM_TESSERA_PRIORITY_HIGH && !capable(CAP_SYS_NICE) &&
@@ -362,7 +365,7 @@ static int context_permit(struct drm_file *file, const struct drm_tessera_contex
 	return 0;
 }
 
-/* In a VM, or none. */
+/* Create a context, in a VM if the client names one. */
 static int context_create(struct tessera_device *tdev, struct tessera_client *client,
 			  struct drm_tessera_context_create *args)
 {
@@ -386,10 +389,11 @@ static int context_create(struct tessera_device *tdev, struct tessera_client *cl
 }
 
 /*
- * -EINVAL: unknown flag or priority, both force-split flags, a seed without its flag, no
- * such render engine, a flag with a VM. -ENOENT: unknown VM. -EIO: it is lost. -EPERM: a
- * force-split flag without CAP_SYS_ADMIN. -EACCES: high priority
- * without CAP_SYS_NICE. -ENOSPC: too many contexts. -ENOMEM.
+ * -EINVAL: unknown flag or priority, both force-split flags, a seed without its
+ * flag, no such render engine, a flag with a VM. -ENOENT: unknown VM. -EIO: the
+ * VM is lost. -EPERM: a force-split flag without CAP_SYS_ADMIN. -EACCES: high
+ * priority without CAP_SYS_NICE or being DRM master. -ENOSPC: too many
+ * contexts. -ENOMEM.
  */
 static int tessera_ioctl_context_create(struct drm_device *drm, void *data,
 					struct drm_file *file)
@@ -475,7 +479,10 @@ static int submit_get_cmds(struct tessera_device *tdev, struct tessera_account *
 	return tessera_uobj_get_bytes(tessera_ib_cpu(data->ib), args->cmds, args->cmd_size);
 }
 
-/* Everything is copied once, here. */
+/*
+ * Copy the arguments; this is the only read of user memory but for the sync
+ * list.
+ */
 static int submit_get_data(struct tessera_device *tdev, struct tessera_account *account,
 			   const struct drm_tessera_submit *args,
 			   struct tessera_submit_data *data)
@@ -495,7 +502,10 @@ static int submit_get_data(struct tessera_device *tdev, struct tessera_account *
 	return ret;
 }
 
-/* What the list waits for may be the business of another submission of the client, which needs its quota. */
+/*
+ * Called before quota is taken: the list may wait for another submission of the
+ * client, which needs the same quota.
+ */
 static int submit_get_syncs(struct tessera_device *tdev, struct drm_file *file,
 			    const struct drm_tessera_submit *args,
 			    struct tessera_submit_data *data)
@@ -520,12 +530,16 @@ static void submit_put_data(struct tessera_submit_data *data)
 	data->ib = NULL;
 }
 
-/* The paging job that brings an object in, its buffer and page list, and a victim's. */
+/*
+ * Kernel memory for one object: paging job, buffer and page list, also of a
+ * victim.
+ */
 #define SUBMIT_ALLOC_BYTES	(10 * 1024L)
 
 /*
- * What a submission takes while it is looked at: its lists, those the kernel makes of
- * them, and the paging of what it names. The commands are charged as a buffer.
+ * Kernel memory that a submission takes until it is armed: its lists, lists
+ * derived from them, and the paging of its objects. The commands are charged as
+ * a buffer.
  */
 static long submit_list_bytes(const struct drm_tessera_submit *args)
 {
@@ -560,7 +574,7 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_fi
 					  list_bytes + cmd_bytes);
 	if (!ret) {
 		ret = submit_get_data(tdev, client->account, args, &data);
-		/* Charged as a buffer by now, if there is one. */
+		/* The buffer, if there is one, has been charged on its own. */
 		tessera_quota_uncharge(&client->account->payer->work, cmd_bytes);
 		if (!ret)
 			ret = tessera_submit(tdev, file, &client->contexts, &data);
@@ -602,7 +616,10 @@ static int tessera_ioctl_fence_destroy(struct drm_device *drm, void *data, struc
 	return tessera_monitored_destroy(client->fences, args->id);
 }
 
-/* -ENOENT: unknown fence. -EINVAL: non-zero padding, a value that does not rise. -ENOMEM. */
+/*
+ * -ENOENT: unknown fence. -EINVAL: non-zero padding, or the value does not
+ * rise. -ENOMEM.
+ */
 static int tessera_ioctl_fence_signal(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct tessera_client *client = to_tessera_client(file);
@@ -632,14 +649,14 @@ static int tessera_ioctl_lock(struct drm_device *drm, void *data, struct drm_fil
 static int resident_get_handles(struct tessera_device *tdev, const struct drm_tessera_array *in,
 				u32 **handles)
 {
-	/* Numbers, not structs: they do not grow. */
+	/* The array holds numbers, which do not grow as structs do. */
 	if (tessera_ioctl_bad(tdev, in->count && in->stride != sizeof(**handles)))
 		return -EINVAL;
 
 	return tessera_uobj_get_array(in, handles, TESSERA_MAX_ALLOCS);
 }
 
-/* All that is done with the paging fence is to signal. */
+/* The sync list may only signal the paging fence. */
 static int resident_get_syncs(struct drm_file *file, const struct drm_tessera_array *in,
 			      struct tessera_syncs *syncs)
 {
@@ -656,7 +673,7 @@ static int resident_get_syncs(struct drm_file *file, const struct drm_tessera_ar
 	if (!ret)
 		ret = tessera_syncs_init(syncs, tdev, file, client->fences,
 					 &client->account->payer->work, list, in->count);
-	/* Only a job writes the value of a monitored fence. */
+	/* Monitored fences are refused: only a job can write their values. */
 	if (!ret && tessera_ioctl_bad(tdev, syncs->signals))
 		ret = -EINVAL;
 	kvfree(list);
@@ -736,7 +753,7 @@ static int tessera_ioctl_evict(struct drm_device *drm, void *data, struct drm_fi
 	return ret;
 }
 
-/* Ids to indexes; 0 if there is one that is not known, or none. */
+/* Convert ids to indexes. Returns 0 for an unknown id or an empty set. */
 static u32 budget_indexes(struct tessera_device *tdev, u32 ids)
 {
 	u32 i, indexes = 0;

@@ -2,8 +2,8 @@
 /**
  * DOC: ioctls on objects
  *
- * The ioctls that make an object of other memory, or say what becomes of one. Called like those
- * of tessera_ioctl.c.
+ * Ioctls that create objects of other memory, destroy objects, or offer their
+ * contents. The rules of tessera_ioctl.c apply.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -25,7 +25,7 @@
  * tessera_ioctl_dumb_create() - &drm_driver.dumb_create
  * @file: the client
  * @drm: the device
- * @args: what it shall be; receives the rest
+ * @args: size and format; receives handle, pitch and bytes
  *
  * Return: 0, or an error of tessera_dumb_create().
  */
@@ -43,7 +43,7 @@ int tessera_ioctl_dumb_create(struct drm_file *file, struct drm_device *drm,
 }
 
 /**
- * tessera_ioctl_bo_from_user() - make a buffer object of memory of the process
+ * tessera_ioctl_bo_from_user() - create a buffer object from user memory
  * @drm: the device
  * @data: &struct drm_tessera_bo_from_user
  * @file: the client
@@ -122,7 +122,7 @@ int tessera_ioctl_bo_destroy(struct drm_device *drm, void *data, struct drm_file
 }
 
 /**
- * tessera_ioctl_offer() - do without the contents of buffer objects
+ * tessera_ioctl_offer() - allow the contents of buffer objects to be dropped
  * @drm: the device
  * @data: &struct drm_tessera_offer
  * @file: the client
@@ -155,12 +155,13 @@ int tessera_ioctl_offer(struct drm_device *drm, void *data, struct drm_file *fil
 }
 
 /**
- * tessera_ioctl_reclaim() - have them back
+ * tessera_ioctl_reclaim() - end the offer of buffer objects
  * @drm: the device
  * @data: &struct drm_tessera_reclaim
  * @file: the client
  *
- * What cannot be written is found out before anything is done.
+ * The list is written back once before anything is done, so that a bad address
+ * fails the ioctl without effects.
  *
  * Return: 0, or one of the errors of the struct.
  */

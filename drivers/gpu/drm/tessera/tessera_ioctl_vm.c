@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: ioctls of virtual addresses
+ * DOC: ioctls on virtual addresses
  *
- * As in tessera_ioctl.c: check every field, look up, call, put. Called without locks.
+ * Ioctls on VMs and submissions at virtual addresses. The rules of
+ * tessera_ioctl.c apply.
  */
 #include <linux/slab.h>
 
@@ -21,7 +22,7 @@
 #include "vm/vm.h"
 
 /**
- * tessera_ioctl_vm_create() - make a VM
+ * tessera_ioctl_vm_create() - create a VM
  * @drm: the device
  * @data: the argument
  * @file: the client
@@ -49,7 +50,7 @@ int tessera_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file 
 }
 
 /**
- * tessera_ioctl_vm_destroy() - destroy it
+ * tessera_ioctl_vm_destroy() - destroy a VM
  * @drm: the device
  * @data: the argument
  * @file: the client
@@ -83,11 +84,11 @@ static int bind_run(struct tessera_device *tdev, struct drm_file *file, u32 id,
 	return ret;
 }
 
-/* What a binding takes while it is looked at, and its page list. */
+/* Kernel memory for one operation of VM_BIND: its copy and its page list. */
 #define BIND_OP_BYTES	(8 * 1024L)
 
 /**
- * tessera_ioctl_vm_bind() - change what is mapped
+ * tessera_ioctl_vm_bind() - change mappings of a VM
  * @drm: the device
  * @arg: the argument
  * @file: the client

@@ -2,8 +2,8 @@
 /**
  * DOC: PCI driver
  *
- * Binds to the device and unbinds, also while files are open. Unloading waits until everything
- * that keeps a device is gone (hw/lifetime.c).
+ * Binds and unbinds the device, also while files are open. Unloading waits
+ * until all objects that keep a device are gone (hw/lifetime.c).
  */
 
 #include <linux/module.h>
@@ -68,7 +68,10 @@ static int tessera_pci_resume(struct device *dev)
 	return tessera_device_resume(dev_get_drvdata(dev));
 }
 
-/* The kernel that loads an image freezes the device, too, before that image's restore. */
+/*
+ * .freeze is also called in the kernel that loads a hibernation image, before
+ * .restore in the loaded image.
+ */
 static const struct dev_pm_ops tessera_pm_ops = {
 	.suspend = pm_sleep_ptr(tessera_pci_suspend),
 	.resume = pm_sleep_ptr(tessera_pci_resume),

@@ -11,9 +11,10 @@
 #include <tessera/tessera_hw.h>
 
 /*
- * Every decision the driver takes is an event; tests and the timeline exporter
- * read them. Fields are ids, sizes and offsets, never pointers. A job is named by
- * its context and its number in it; segment 0 is system memory.
+ * Events for the decisions of the driver, read by tests and by the timeline
+ * exporter. Fields are ids, sizes and offsets, never pointers. A job is
+ * identified by its context and its number in the context. Segment 0 is system
+ * memory.
  */
 
 #define TESSERA_PAGING_TRANSFER	0
@@ -62,7 +63,10 @@
 			 { TESSERA_BACKING_HOST_APERTURE, "host-aperture" }, \
 			 { TESSERA_BACKING_SWIZZLE_RANGE, "swizzle-range" })
 
-/* A patch-list entry was applied; live: slots bound after it. */
+/*
+ * An element of the patch list was applied; @live: number of bound slots
+ * afterwards.
+ */
 TRACE_EVENT(tessera_split_entry,
 	    TP_PROTO(u32 ctx, u64 job, u32 index, u32 slot, u32 bo, u32 split_offset,
 		     u32 live),
@@ -86,7 +90,10 @@ TRACE_EVENT(tessera_split_entry,
 		      __entry->bo, __entry->split_offset, __entry->live)
 );
 
-/* A part was pushed; bytes [start, end), entries [first_patch, first_patch + patches). */
+/*
+ * A part was pushed: bytes [start, end), elements [first_patch, first_patch +
+ * patches).
+ */
 TRACE_EVENT(tessera_split_part,
 	    TP_PROTO(u32 ctx, u64 job, u32 part, u32 start, u32 end, u32 first_patch,
 		     u32 patches),
@@ -110,7 +117,7 @@ TRACE_EVENT(tessera_split_part,
 		      __entry->end, __entry->first_patch, __entry->patches)
 );
 
-/* An allocation stays where it is across the cut before @part. */
+/* The planner pins an object over the cut before @part. */
 TRACE_EVENT(tessera_split_pin,
 	    TP_PROTO(u32 ctx, u64 job, u32 part, u32 bo, u32 segment, u64 offset),
 	    TP_ARGS(ctx, job, part, bo, segment, offset),
@@ -132,8 +139,9 @@ TRACE_EVENT(tessera_split_pin,
 );
 
 /*
- * One operation of a paging job. Flags: of a transfer, those of the packet, then the layouts;
- * of a map, those of the entries; of a mark, what the range is declared to be.
+ * One operation of a paging job. Meaning of @flags: for a transfer, the flags
+ * of the packet, then the layouts; for a map, the flags of the entries; for a
+ * mark, the declared state.
  */
 TRACE_EVENT(tessera_paging_op,
 	    TP_PROTO(u32 kind, u32 bo, u32 src_segment, u64 src_offset, u32 dst_segment,
@@ -165,7 +173,7 @@ TRACE_EVENT(tessera_paging_op,
 		      __entry->size, __entry->flags, __entry->seqno)
 );
 
-/* An allocation is about to leave its place. */
+/* An object is about to leave its place. */
 TRACE_EVENT(tessera_evict,
 	    TP_PROTO(u32 bo, u32 segment, u64 offset, u64 size, u32 client, u32 reason),
 	    TP_ARGS(bo, segment, offset, size, client, reason),
@@ -186,7 +194,7 @@ TRACE_EVENT(tessera_evict,
 		      __entry->client, tessera_show_evict(__entry->reason))
 );
 
-/* An allocation got a place. */
+/* An object got a place. */
 TRACE_EVENT(tessera_place,
 	    TP_PROTO(u32 bo, u32 segment, u64 offset, u64 size),
 	    TP_ARGS(bo, segment, offset, size),
@@ -222,7 +230,7 @@ TRACE_EVENT(tessera_bo_create,
 		      __entry->flags, __entry->layout)
 );
 
-/* Empty: none any more. */
+/* An object was named; an empty label removes the name. */
 TRACE_EVENT(tessera_bo_label,
 	    TP_PROTO(u32 bo, const char *label),
 	    TP_ARGS(bo, label),
@@ -245,12 +253,12 @@ DEFINE_EVENT(tessera_bo, tessera_bo_destroy,
 	     TP_PROTO(u32 bo), TP_ARGS(bo)
 );
 
-/* Now all that the object had is given back. */
+/* An object is destroyed: its memory is released now. */
 DEFINE_EVENT(tessera_bo, tessera_destroy,
 	     TP_PROTO(u32 bo), TP_ARGS(bo)
 );
 
-/* Its client can do without what is in it. */
+/* A client offered an object: its contents may be dropped. */
 TRACE_EVENT(tessera_offer,
 	    TP_PROTO(u32 bo, u32 priority),
 	    TP_ARGS(bo, priority),
@@ -261,12 +269,12 @@ TRACE_EVENT(tessera_offer,
 	    TP_printk("bo=%u priority=%u", __entry->bo, __entry->priority)
 );
 
-/* The pages of what is offered went to the kernel. */
+/* The shrinker dropped the pages of an offered object. */
 DEFINE_EVENT(tessera_bo, tessera_offer_drop,
 	     TP_PROTO(u32 bo), TP_ARGS(bo)
 );
 
-/* It wants it back; @lost: but it is gone. */
+/* A client reclaimed an object; @lost: its contents were dropped. */
 TRACE_EVENT(tessera_reclaim,
 	    TP_PROTO(u32 bo, bool lost),
 	    TP_ARGS(bo, lost),
@@ -290,17 +298,17 @@ DECLARE_EVENT_CLASS(tessera_gate,
 			      __entry->group)
 );
 
-/* A submission, in parts if it is a group, waits for those who have the engine. */
+/* A submission waits at a gate; @group: it has several parts. */
 DEFINE_EVENT(tessera_gate, tessera_gate_wait,
 	     TP_PROTO(u32 engine, u32 client, bool group), TP_ARGS(engine, client, group)
 );
 
-/* One is armed now, of those that wait or not. */
+/* A submission passed a gate, with or without a wait. */
 DEFINE_EVENT(tessera_gate, tessera_gate_pass,
 	     TP_PROTO(u32 engine, u32 client, bool group), TP_ARGS(engine, client, group)
 );
 
-/* All passes have become void: those who have them kept others waiting for nothing. */
+/* The watchdog voided all passes; @client: owner of a group, or 0. */
 DEFINE_EVENT(tessera_gate, tessera_gate_void,
 	     TP_PROTO(u32 engine, u32 client, bool group), TP_ARGS(engine, client, group)
 );
@@ -323,7 +331,7 @@ DEFINE_EVENT(tessera_job, tessera_job_run,
 	     TP_PROTO(u32 engine, u32 ctx, u64 seqno), TP_ARGS(engine, ctx, seqno)
 );
 
-/* A job ended; device clock. */
+/* A job ended; times are of the device clock. */
 TRACE_EVENT(tessera_job_done,
 	    TP_PROTO(u32 engine, u32 ctx, u64 seqno, u64 start_ns, u64 end_ns, int error),
 	    TP_ARGS(engine, ctx, seqno, start_ns, end_ns, error),
@@ -344,12 +352,12 @@ TRACE_EVENT(tessera_job_done,
 		      __entry->start_ns, __entry->end_ns, __entry->error)
 );
 
-/* The engine was reset because of this job. */
+/* An engine was reset because of this job; seqno=0: no job is to blame. */
 DEFINE_EVENT(tessera_job, tessera_engine_reset,
 	     TP_PROTO(u32 engine, u32 ctx, u64 seqno), TP_ARGS(engine, ctx, seqno)
 );
 
-/* A job stands back for one of higher priority: saved in its middle, or not begun yet. */
+/* A job was preempted; @begun: it had begun, and was saved. */
 TRACE_EVENT(tessera_preempt,
 	    TP_PROTO(u32 engine, u32 ctx, u64 seqno, bool begun),
 	    TP_ARGS(engine, ctx, seqno, begun),
@@ -379,7 +387,7 @@ TRACE_EVENT(tessera_cpu_fault,
 		      tessera_show_backing(__entry->backing))
 );
 
-/* The CPU may access the object, as DRM_TESSERA_LOCK_* say. */
+/* A client locked an object for CPU access; @flags: DRM_TESSERA_LOCK_*. */
 TRACE_EVENT(tessera_lock,
 	    TP_PROTO(u32 bo, u32 flags, u32 instance),
 	    TP_ARGS(bo, flags, instance),
@@ -397,7 +405,7 @@ DEFINE_EVENT(tessera_bo, tessera_unlock,
 	     TP_PROTO(u32 bo), TP_ARGS(bo)
 );
 
-/* The CPU may access the object, and nobody synchronises that. */
+/* A client locked an object for CPU access without synchronisation. */
 DEFINE_EVENT(tessera_bo, tessera_lock2,
 	     TP_PROTO(u32 bo), TP_ARGS(bo)
 );
@@ -406,7 +414,7 @@ DEFINE_EVENT(tessera_bo, tessera_unlock2,
 	     TP_PROTO(u32 bo), TP_ARGS(bo)
 );
 
-/* @command: TSR_COH_* */
+/* The caches were maintained for an object; @command: TSR_COH_*. */
 TRACE_EVENT(tessera_cache_maintenance,
 	    TP_PROTO(u32 bo, u32 command, u64 offset, u64 bytes),
 	    TP_ARGS(bo, command, offset, bytes),
@@ -425,7 +433,7 @@ TRACE_EVENT(tessera_cache_maintenance,
 		      __entry->offset, __entry->bytes)
 );
 
-/* The CPU sees the object through @pages pages of the host aperture, of which @free are left. */
+/* An object uses @pages pages of the host aperture; @free: pages left. */
 DECLARE_EVENT_CLASS(tessera_host_aperture,
 		    TP_PROTO(u32 bo, u32 pages, u32 free),
 		    TP_ARGS(bo, pages, free),
@@ -443,12 +451,15 @@ DEFINE_EVENT(tessera_host_aperture, tessera_host_aperture_map,
 	     TP_PROTO(u32 bo, u32 pages, u32 free), TP_ARGS(bo, pages, free)
 );
 
-/* No more. */
+/* An object gave up its pages of the host aperture. */
 DEFINE_EVENT(tessera_host_aperture, tessera_host_aperture_unmap,
 	     TP_PROTO(u32 bo, u32 pages, u32 free), TP_ARGS(bo, pages, free)
 );
 
-/* The CPU sees @rows rows of the object, from @offset of segment 1 on, through a swizzling range. */
+/*
+ * A swizzling range shows @rows rows of an object, from @offset of its segment
+ * on.
+ */
 TRACE_EVENT(tessera_swizzle_acquire,
 	    TP_PROTO(u32 bo, u32 range, u64 offset, u32 layout, u32 pitch, u32 rows),
 	    TP_ARGS(bo, range, offset, layout, pitch, rows),
@@ -469,7 +480,7 @@ TRACE_EVENT(tessera_swizzle_acquire,
 		      __entry->rows)
 );
 
-/* No more. */
+/* A swizzling range was released. */
 TRACE_EVENT(tessera_swizzle_release,
 	    TP_PROTO(u32 bo, u32 range),
 	    TP_ARGS(bo, range),
@@ -485,7 +496,7 @@ TRACE_EVENT(tessera_swizzle_release,
 			 { TSR_SWR_UNAVAILABLE, "unavailable" }, \
 			 { TSR_SWR_UNSUPPORTED, "unsupported" })
 
-/* The device did not set a range up. */
+/* The device refused to set up a swizzling range. */
 TRACE_EVENT(tessera_swizzle_refuse,
 	    TP_PROTO(u32 bo, u32 range, u32 status),
 	    TP_ARGS(bo, range, status),
@@ -528,7 +539,7 @@ TRACE_EVENT(tessera_device_error,
 		      __entry->object)
 );
 
-/* The pages of user memory were looked up, or are others now. */
+/* Pages of user memory were looked up (@there), or have been invalidated. */
 TRACE_EVENT(tessera_user_pages,
 	    TP_PROTO(u32 bo, bool there),
 	    TP_ARGS(bo, there),

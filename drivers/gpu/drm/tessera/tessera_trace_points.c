@@ -2,7 +2,7 @@
 /**
  * DOC: tracepoints
  *
- * The bodies of the events declared in tessera_trace.h.
+ * Definitions of the events declared in tessera_trace.h.
  */
 
 #ifndef __CHECKER__

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: user objects
+ * DOC: copies from and to user space
  *
- * The only place that copies to and from user space. Arrays of structs come with the
- * stride user space was built with: what a longer element brings must be zero. Called
- * by the ioctls, with no lock held but the submitting context's.
+ * This file makes all copies from and to user space. Arrays of structs come
+ * with the stride that user space was built with. Bytes of an element beyond
+ * the kernel's struct must be zero. The ioctls make the copies with no lock
+ * held.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -18,10 +19,10 @@
 #include "tessera_uobj.h"
 
 /**
- * tessera_uobj_may_go_on() - called now and then while user space's lists are walked
- * @unused: of who has a use for it
+ * tessera_uobj_may_go_on() - yield, and check for a fatal signal
+ * @unused: unused context of callbacks
  *
- * Whoever is killed has no use for the rest.
+ * Called regularly from loops over lists of user space.
  *
  * Return: 0, or -EINTR for a fatal signal.
  */
@@ -53,13 +54,15 @@ static int copy_elements(void *dst, const struct drm_tessera_array *in, size_t o
 
 /**
  * tessera_uobj_get() - copy an array of structs from user space
- * @in: where it is
- * @obj_size: size of the struct as the kernel knows it; no older version of it is shorter
+ * @in: address, stride and count of the array
+ * @obj_size: size of the kernel's struct; no older version of the struct is
+ * shorter
  * @max_count: most elements allowed
  * @out: receives the copy, NULL if there are no elements; free with kvfree()
  *
- * Return: 0, -E2BIG for too many elements, -EINVAL for a bad stride or non-zero data the
- * kernel does not know, -EFAULT, -ENOMEM, or -EINTR for a fatal signal.
+ * Return: 0, -E2BIG for too many elements, -EINVAL for a bad stride or non-zero
+ * data that the kernel does not know, -EFAULT, -ENOMEM, or -EINTR for a fatal
+ * signal.
  */
 int tessera_uobj_get(const struct drm_tessera_array *in, size_t obj_size, u32 max_count,
 		     void **out)
@@ -97,9 +100,9 @@ int tessera_uobj_get(const struct drm_tessera_array *in, size_t obj_size, u32 ma
 
 /**
  * tessera_uobj_get_bytes() - copy bytes from user space
- * @dst: where to
+ * @dst: destination
  * @user: user address
- * @bytes: how many
+ * @bytes: number of bytes
  *
  * Return: 0, -EFAULT, or -EINTR for a fatal signal.
  */
@@ -121,13 +124,13 @@ int tessera_uobj_get_bytes(void *dst, u64 user, size_t bytes)
 /**
  * tessera_uobj_put_array() - answer a query with an array of structs
  * @out: the user's array; receives stride and count
- * @obj_size: size of the struct as the kernel knows it
+ * @obj_size: size of the kernel's struct
  * @count: number of structs
  * @objs: the structs
  *
- * With no user address only @out is filled in. Otherwise as many elements are written as
- * both sides have, each of the user's stride and zero-filled where the kernel
- * knows less.
+ * Without a user address only @out is filled in. Otherwise the smaller of both
+ * counts is written. Each element has the user's stride, and is filled with
+ * zeros behind the kernel's struct.
  *
  * Return: 0, -EINVAL for a bad stride, or -EFAULT.
  */

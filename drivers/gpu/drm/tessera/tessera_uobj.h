@@ -13,7 +13,7 @@ int tessera_uobj_may_go_on(void *unused);
 int tessera_uobj_put_array(struct drm_tessera_array *out, size_t obj_size,
 			   u32 count, const void *objs);
 
-/* The same, of the structs that *@out points to; free with kvfree(). */
+/* tessera_uobj_get() for the type that *@out points to. */
 #define tessera_uobj_get_array(in, out, max_count) \
 	tessera_uobj_get(in, sizeof(**(out)), max_count, (void **)(out))
 

@@ -2,17 +2,19 @@
 /**
  * DOC: waits
  *
- * Each wait of a thread belongs to a row of the table in tessera_wait_rows.h, which states what the
- * thread holds and what bounds the wait. A row counts its waits, keeps the longest one, and lists
- * the threads in it (debugfs "waits").
+ * Each wait of a thread belongs to a row of the table in tessera_wait_rows.h,
+ * which states what the thread holds and what bounds the wait. A row counts its
+ * waits, keeps the longest one, and lists the threads in it (debugfs "waits").
  *
- * Lockdep knows a row as a lock. tessera_wait_might() takes and drops it, so lockdep learns which
- * locks are held at waits of the row. tessera_wait_prime() records that each row may depend on a
- * fence. Thus a lock that is held at a wait of any row, and taken where a fence is signalled, is
- * reported the first time both have happened, even if no thread has slept yet.
+ * Lockdep knows a row as a lock. tessera_wait_might() takes and drops it, so
+ * lockdep learns which locks are held at waits of the row. tessera_wait_prime()
+ * records that each row may depend on a fence. Thus a lock that is held at a
+ * wait of any row, and taken where a fence is signalled, is reported the first
+ * time both have happened, even if no thread has slept yet.
  *
- * The rows belong to the module, as lock classes do. With several devices, the pids tell the waits
- * apart. The lock of a row is a leaf, taken only by a thread that is going to sleep or has slept.
+ * The rows belong to the module, as lock classes do. With several devices, the
+ * pids tell the waits apart. The lock of a row is a leaf, taken only by a
+ * thread that is going to sleep or has slept.
  */
 #include <linux/ktime.h>
 #include <linux/lockdep.h>
@@ -54,7 +56,7 @@ static struct wait_row rows[TESSERA_WAIT_ROWS] = {
 };
 
 /**
- * tessera_wait_prime() - tell lockdep that each kind of wait may depend on a fence
+ * tessera_wait_prime() - tell lockdep that all waits may depend on a fence
  */
 void tessera_wait_prime(void)
 {
@@ -171,8 +173,8 @@ int tessera_wait_resv_lock(enum tessera_wait_row row, struct dma_resv *resv)
  * tessera_wait_print() - print a line for each row
  * @p: where to
  *
- * Format: name, waits that have ended, the longest of them in microseconds, the number of threads
- * that wait, and the pids of these threads.
+ * Format: name, waits that have ended, the longest of them in microseconds, the
+ * number of threads that wait, and the pids of these threads.
  */
 void tessera_wait_print(struct drm_printer *p)
 {

@@ -22,11 +22,11 @@ enum tessera_wait_row {
  * struct tessera_wait - one thread in one wait, on its stack
  */
 struct tessera_wait {
-	/** @node: among the waits of the row */
+	/** @node: in the row's list of waits */
 	struct list_head node;
-	/** @begin_ns: when it began */
+	/** @begin_ns: time when the wait began */
 	u64 begin_ns;
-	/** @pid: of the thread */
+	/** @pid: pid of the waiting thread */
 	pid_t pid;
 };
 
@@ -83,7 +83,7 @@ int tessera_wait_resv_lock(enum tessera_wait_row row, struct dma_resv *resv);
  * @state: task state
  * @timeout: jiffies
  *
- * Return: 0 after the timeout; what is left of it, at least 1; or -ERESTARTSYS.
+ * Return: 0 after the timeout; the rest of it, at least 1; or -ERESTARTSYS.
  */
 #define tessera_wait_event_timeout(row, wq, cond, state, timeout) ({	\
 	long __left = (timeout);					\

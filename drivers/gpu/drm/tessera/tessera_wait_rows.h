@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The kinds of waits, for tessera_wait.h: TESSERA_WAIT_ROW(id, name, who waits, for what, holding
- * what, bounded by what). No include guard. "make check SUITE=check-waits" compares the table in
- * Documentation/locking.rst with this list. "scripts/check-waits.py --write" updates it.
+ * The kinds of waits, for tessera_wait.h: TESSERA_WAIT_ROW(id, name, waiter,
+ * condition, locks held, bound). No include guard. "make check
+ * SUITE=check-waits" compares the table in Documentation/locking.rst with this
+ * list. "scripts/check-waits.py --write" updates it.
  */
 TESSERA_WAIT_ROW(QUOTA, "quota",
 		 "SUBMIT, SUBMIT_VM, VM_BIND, MAKE_RESIDENT",
