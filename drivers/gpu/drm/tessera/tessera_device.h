@@ -70,9 +70,10 @@ struct tessera_value_pages;	/* sync/value_page.c */
  *    taken in interrupts.
  * 7. The spinlock of a monitored fence, a leaf.
  *
- * Nothing of that but a context's lock is held while waiting for a GPU job, for an object
- * being destroyed, for a gate, for a hold or for room in a quota. A batch holds
- * reservations while it is armed, and waits for nobody meanwhile.
+ * A thread that waits for a GPU job, for an object that is being destroyed, for
+ * a gate or for a hold has at most a context's lock and @reset_lock (read). A
+ * thread that waits for room in a quota has none of these. A batch holds
+ * reservations while it is armed, and does not wait meanwhile.
  *
  * A submission that has to freeze returns from those waits and begins anew. Once parts of it are armed
  * it cannot: then it is frozen with the context's lock and @reset_lock held, which nobody wants whom
