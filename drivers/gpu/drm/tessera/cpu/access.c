@@ -2,15 +2,17 @@
 /**
  * DOC: CPU access
  *
- * What the CPU may see of an object now: the system pages of one that is in system memory
- * or in an aperture (SWZ-5), or a window onto memory (cpu/window.c). An object it cannot see
- * like this is evicted first (SWZ-9). The bytes count when all
- * moves of the object are done, and if none of them failed: until then its memory may
- * hold what somebody else left there.
+ * Decide how the CPU sees part of an object. An object in system memory or in
+ * an aperture is seen through its system pages (SWZ-5), an object in a memory
+ * segment through a CPU window (cpu/window.c). If there is no such view, the
+ * object is evicted first (SWZ-9). The contents are valid only when all moves
+ * of the object are done and none of them failed. Until then its memory may
+ * hold data of a previous owner.
  *
- * The page fault handler and the kernel's own reads and writes (ptrace, /proc/<pid>/mem)
- * come through here. None of them holds the reservation while it waits for a move; who has to hold
- * it, as the kernel's interfaces are, waits for a limited time.
+ * The page fault handler and the kernel's own accesses (ptrace,
+ * /proc/<pid>/mem) use these functions. They drop the reservation while they
+ * wait for a move. Callers that must hold it, because a kernel interface
+ * requires that, wait for a limited time.
  */
 
 #include <linux/io.h>
@@ -26,20 +28,21 @@
 #include "tessera_trace.h"
 #include "tessera_wait.h"
 
-/* How long a fatal signal may wait for its effect, in jiffies. */
+/* Upper bound for the reaction to a fatal signal, in jiffies. */
 #define KILL_LATENCY	(HZ / 10)
 
 /**
- * tessera_access_prepare() - have part of an object where the CPU can see it
+ * tessera_access_prepare() - give the CPU a view of part of an object
  * @bo: the object, reservation held; inside drm_dev_enter()
  * @first: first page of the part
  * @count: its pages, not 0
- * @raw: as it lies in memory, whatever the layout
+ * @raw: show the bytes as they lie in memory, in any layout
  *
- * Return: 0 if the bytes are there as long as the reservation is held; -EINPROGRESS if a
- * move is under way: to be called again after tessera_access_wait(), without the
- * reservation; -EIO if the object is lost; -EINVAL if it is offered; -EACCES if it is not for
- * the CPU; -ENOSPC if it is scanned out where the CPU sees nothing; -EBUSY if it is
+ * Return: 0 if the view is valid as long as the reservation is held;
+ * -EINPROGRESS if a move is under way: drop the reservation, call
+ * tessera_access_wait() and try again; -EIO if the object is lost; -EINVAL if
+ * it is offered; -EACCES if it is not accessible to the CPU; -ENOSPC if it is a
+ * linear object that is scanned out where the CPU has no view; -EBUSY if it is
  * scanned out and has no swizzling range; or another error of its eviction.
  */
 int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw)
@@ -54,14 +57,20 @@ int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw
 	if (!tessera_bo_has_view(bo))
 		return -EACCES;
 
-	/* What was in its place may not have left yet: nothing is shown before that. */
+	/*
+	 * The placement may still hold bytes of its previous owner. Open no
+	 * window before the moves are done.
+	 */
 	if (tessera_segment_is_memory(tessera_bo_segment(bo)) && !READ_ONCE(tdev->memory_lost) &&
 	    !dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL))
 		return -EINPROGRESS;
 
 	ret = READ_ONCE(tdev->memory_lost) ? -ENOSPC :
 					     tessera_cpu_window_open(bo, first, count, raw);
-	/* A linear object that is scanned out stays, also where the CPU cannot see it (ERR-28). */
+	/*
+	 * A linear object that is scanned out cannot be evicted, even if the
+	 * CPU has no view of it (ERR-28).
+	 */
 	if (ret == -ENOSPC && (bo->layout != DRM_TESSERA_LAYOUT_LINEAR || !tessera_bo_is_fixed(bo)))
 		ret = tessera_victims_evict(bo, TESSERA_EVICT_CPU);
 	if (ret)
@@ -69,12 +78,15 @@ int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw
 	if (!dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL))
 		return -EINPROGRESS;
 
-	/* A move that has just ended says so before its fence does. */
+	/*
+	 * A failed move sets @lost before its fence signals: test @lost last.
+	 */
 	return atomic_read(&bo->lost) ? -EIO : 0;
 }
 
 /**
- * tessera_access_wait() - wait for the moves of an object, or for a slot of the host aperture
+ * tessera_access_wait() - wait for the moves of an object, or for a slot of the
+ * host aperture
  * @bo: the object, reservation not held
  *
  * Return: 0, or -ERESTARTSYS.
@@ -88,10 +100,11 @@ int tessera_access_wait(struct tessera_bo *bo)
 }
 
 /**
- * tessera_access_wait_killable() - wait for the moves of an object, unless the caller is killed
+ * tessera_access_wait_killable() - wait for moves until done or killed
  * @bo: the object, reservation not held
  *
- * No wait for a fence ends with fatal signals only, so they are looked for now and then.
+ * A wait for fences cannot be made killable, so it is cut into short
+ * uninterruptible waits with a test for fatal signals between them.
  *
  * Return: 0, or -EINTR for a fatal signal.
  */
@@ -100,7 +113,10 @@ int tessera_access_wait_killable(struct tessera_bo *bo)
 	while (!fatal_signal_pending(current))
 		if (tessera_wait_resv(TESSERA_WAIT_BYTES, bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL,
 				      false, KILL_LATENCY)) {
-			/* A signal that does not kill only has the caller come back. */
+			/*
+			 * Ignore a non-fatal signal here: the caller faults
+			 * again.
+			 */
 			tessera_host_aperture_make_room(bo);
 			return 0;
 		}
@@ -109,13 +125,15 @@ int tessera_access_wait_killable(struct tessera_bo *bo)
 }
 
 /**
- * tessera_access_settle() - wait for an object's bytes, but not for ever
- * @bo: the object; who calls may hold its reservation
- * @timeout_ms: how long; 0: not at all; U32_MAX: for ever
+ * tessera_access_settle() - wait for a limited time until an object's contents
+ * are valid
+ * @bo: the object; the caller may hold its reservation
+ * @timeout_ms: time limit; 0: do not wait; U32_MAX: no limit
  *
- * Moves may be behind what takes others as long as they like.
+ * A move may be queued behind jobs of other clients that take arbitrarily long.
  *
- * Return: 0; -EBUSY if they are not there yet; -EIO if the object is lost; or -ERESTARTSYS.
+ * Return: 0; -EBUSY if the moves are not done in time; -EIO if the object is
+ * lost; or -ERESTARTSYS.
  */
 int tessera_access_settle(struct tessera_bo *bo, u32 timeout_ms)
 {
@@ -129,11 +147,11 @@ int tessera_access_settle(struct tessera_bo *bo, u32 timeout_ms)
 }
 
 /**
- * tessera_access_sync() - mappings that exist show what jobs have written
+ * tessera_access_sync() - make existing mappings show what jobs have written
  * @bo: the object, reservation not held
  *
- * For who has touched an object while a job was using it, and waited for that since. Does nothing
- * where the device snoops.
+ * For a caller that touched the object while a job was using it and has waited
+ * for that job since. Does nothing where the device snoops CPU caches.
  *
  * Return: 0, or -ERESTARTSYS.
  */
@@ -152,7 +170,7 @@ int tessera_access_sync(struct tessera_bo *bo)
 	return 0;
 }
 
-/* Of a page in video memory. */
+/* Access a page in VRAM. */
 static int access_io(struct tessera_bo *bo, u64 offset, void *buf, int len, bool write)
 {
 	u64 bus = (u64)tessera_cpu_window_pfn(bo, offset >> PAGE_SHIFT) << PAGE_SHIFT;
@@ -169,7 +187,7 @@ static int access_io(struct tessera_bo *bo, u64 offset, void *buf, int len, bool
 	return 0;
 }
 
-/* Of a page in system memory. */
+/* Access a page in system memory. */
 static int access_page(struct tessera_bo *bo, u64 offset, void *buf, int len, bool write)
 {
 	struct ttm_bo_kmap_obj map;
@@ -231,12 +249,14 @@ static int access_try(struct tessera_bo *bo, u64 offset, void *buf, int len, boo
  * @addr: address in it
  * @buf: the bytes to be read or written
  * @len: how many
- * @write: which of the two
+ * @write: true to write
  *
- * A mapping that may not become writable, as the file was opened to be read, is not written.
+ * Refuses to write through a mapping that may not become writable because its
+ * file was opened read-only.
  *
- * Return: @len; -EACCES for a write to such a mapping; -EIO beyond the object's end or if it is lost;
- * -ENODEV if the device is gone; -ERESTARTSYS; or an error of allocation or eviction.
+ * Return: @len; -EACCES for a write to such a mapping; -EIO beyond the object's
+ * end or if it is lost; -ENODEV if the device is gone; -ERESTARTSYS; or an
+ * error of allocation or eviction.
  */
 int tessera_access_vm(struct vm_area_struct *vma, unsigned long addr, void *buf, int len,
 		      int write)

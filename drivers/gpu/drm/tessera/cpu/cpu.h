@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the layers above, and its own files, may use of cpu/: the CPU's ways to an object, and handles. */
+/*
+ * Interface of cpu/: CPU access to objects, and their handles. For the layers
+ * above and the files of this folder.
+ */
 #ifndef __TESSERA_CPU_H__
 #define __TESSERA_CPU_H__
 
@@ -23,7 +26,9 @@ struct tessera_paging_queue;	/* paging/queue.c */
 struct tessera_private;		/* pure/surface.h */
 struct tessera_segment;
 struct tessera_user;		/* mem/mem.h */
-struct vm_area_struct;		/* cpu/swizzle_range.c */
+struct vm_area_struct;
+
+/* cpu/swizzle_range.c */
 int tessera_swizzle_range_init(struct tessera_device *tdev);
 
 bool tessera_swizzle_range_serves(struct tessera_bo *bo, const struct tessera_segment *seg);
@@ -61,7 +66,7 @@ u32 tessera_cpu_window_backing(struct tessera_bo *bo);
 /* cpu/locks.c */
 
 /**
- * enum tessera_lock_kind - who synchronises
+ * enum tessera_lock_kind - which side synchronises CPU access with jobs
  */
 enum tessera_lock_kind {
 	/** @TESSERA_LOCK_TRACKED: the kernel (WDDM: Lock) */

@@ -2,17 +2,21 @@
 /**
  * DOC: destruction
  *
- * Closing the last handle never waits (DESTROY-1, DESTROY-2). Whatever jobs name
- * the object have fences in its reservation; TTM lets a worker free place and pages after
- * the last of them. Until then they count as used and are charged to the owner.
+ * Closing the last handle of an object never waits (DESTROY-1, DESTROY-2). Jobs
+ * that name the object have fences in its reservation. TTM defers the release
+ * of its placement and pages to a worker until the last of these fences
+ * signals. Until then they count as used and are charged to the owner.
  *
- * Jobs may use what they do not name. So a destroy that makes no promise keeps the object,
- * without a handle, until everything is done that its client had queued before, and only then lets
- * go of it (sync/backlog.c). Meanwhile it may be evicted like any other. A promise that does not
- * hold (DESTROY-7) changes nothing for jobs that name the object.
+ * Jobs may use objects that they do not name. Therefore a destroy without the
+ * ASSUME_NOT_IN_USE flag keeps the object, without a handle, until all work
+ * that its client had queued before is done (sync/backlog.c). Meanwhile the
+ * object may be evicted like any other. If a client sets the flag although a
+ * job uses the object (DESTROY-7), nothing changes for jobs that name the
+ * object.
  *
- * An aperture must not show pages that are somebody else's by then (PAGE-9), so an object in
- * one leaves it first, by a paging job like any other move.
+ * An object in an aperture leaves it by an ordinary paging job before its pages
+ * are freed. Otherwise the aperture would map pages that another owner has by
+ * then (PAGE-9).
  */
 
 #include <linux/dma-resv.h>
@@ -44,10 +48,11 @@ void tessera_destroy_free(struct drm_gem_object *gem)
 
 /**
  * tessera_destroy_handle() - close a handle
- * @file: whose it is
+ * @file: the file that owns it
  * @handle: the handle
  *
- * The object goes when nobody has it any more, and jobs that name it are done. Does not wait.
+ * Does not wait. The object is destroyed when its last reference is gone and
+ * the jobs that name it are done.
  *
  * Return: 0 or -ENOENT.
  */
@@ -56,7 +61,7 @@ int tessera_destroy_handle(struct drm_file *file, u32 handle)
 	return drm_gem_handle_delete(file, handle) ? -ENOENT : 0;
 }
 
-/* Nothing is left to be done to the object. */
+/* Wait for all users of the object and make it leave its aperture. */
 static int destroy_settle(struct tessera_bo *bo)
 {
 	struct dma_resv *resv = bo->tbo.base.resv;
@@ -76,8 +81,10 @@ static int destroy_settle(struct tessera_bo *bo)
 }
 
 /*
- * Whether others keep it: not those who only look at it in passing. A dma-buf that is closed with its last
- * handle lets go of the object when the task returns to user space, so that is not waited for.
+ * True if another handle, an export, a CPU mapping or a VM keeps the object
+ * alive. Short-lived references do not count. A dma-buf that is closed together
+ * with its last handle drops the object only when the task returns to user
+ * space, so the caller does not wait for exported objects.
  */
 static bool destroy_is_shared(struct tessera_bo *bo)
 {
@@ -85,7 +92,10 @@ static bool destroy_is_shared(struct tessera_bo *bo)
 	       atomic_read(&bo->num_vmas) || tessera_bo_is_in_vm(bo);
 }
 
-/* The handle may have been closed, and given to another object, while it was waited for. */
+/*
+ * The handle may have been closed, and reused for another object, during the
+ * wait.
+ */
 static int destroy_handle_of(struct drm_file *file, u32 handle, struct tessera_bo *bo)
 {
 	struct tessera_bo *now = tessera_bo_lookup(file, handle);
@@ -99,12 +109,12 @@ static int destroy_handle_of(struct drm_file *file, u32 handle, struct tessera_b
 
 /**
  * tessera_destroy_now() - destroy an object and wait until its memory is free
- * @file: whose handle it is
+ * @file: the file that owns the handle
  * @handle: the handle
  * @bo: the object; the reference is consumed
  *
- * What somebody else has, too, through a handle or a mapping, of the CPU or of a VM, or has been exported, is
- * not waited for.
+ * Does not wait for the memory of an object that was exported or that has
+ * another handle, a CPU mapping or a mapping in a VM.
  *
  * Return: 0, or with nothing done -ENOENT, -ERESTARTSYS or -ENOMEM.
  */

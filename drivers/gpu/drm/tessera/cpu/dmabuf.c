@@ -2,22 +2,26 @@
 /**
  * DOC: dma-bufs
  *
- * An object as others see it. Files of the same device import the object itself. Another
- * device gets its system pages. Contents are synchronised through the reservation, as ever.
+ * Export objects to other files and devices. A file of the same device imports
+ * the object itself. Another device gets its system pages. The contents are
+ * synchronised through the reservation, as for any other use.
  *
- * A dynamic importer is told when the object moves to memory, or is swapped out, and until then the
- * pages stay what they are (tessera_residency_lend()). Attached it keeps the object from nothing; when it
- * needs the pages, the object comes back to them. Fences say when. For a static importer the pages stay as
- * long as it is attached (tessera_residency_pin()).
+ * A dynamic importer is notified before the object moves to a memory segment or
+ * is swapped out. Until then it may use the pages (tessera_residency_lend()).
+ * Its attachment does not keep the object from moving. When it maps the object
+ * again, the object moves back to its system pages, and fences in the
+ * reservation tell when that is done. For a static importer the pages are
+ * pinned as long as it is attached (tessera_residency_pin()).
  *
- * A static importer need not look at the reservation before it reads. So attaching waits until the bytes
- * are in the pages: before that these may hold what somebody else has left there. The importer
- * holds locks meanwhile, such as that of all names of its device, and the move waits for the jobs that use
- * the object. So it does not wait for long. Importers of this driver let the pages come
- * before they lock anything (cpu/import.c).
+ * A static importer may read without looking at the reservation. Attaching
+ * therefore waits until the pages hold the object's bytes. Before that they may
+ * hold data of a previous owner. The importer holds locks meanwhile, such as
+ * the &drm_device.object_name_lock of its device, and the move waits for the
+ * jobs that use the object. The wait is therefore short. Importers of this
+ * driver pin the pages and wait before they take any lock (cpu/import.c).
  *
- * What the importer has mapped are mappings for its own device, of pages that stay when this one
- * goes, so nothing has to be taken from it then.
+ * An importer's mappings are for its own device and of system pages, which
+ * outlive this device. Unplug has nothing to revoke.
  */
 
 #include <linux/dma-buf.h>
@@ -40,7 +44,10 @@
 #include "tessera_compat.h"
 #include "tessera_wait.h"
 
-/* For a move, and for short jobs before it. Those who attach wait in turn, and others for them all. */
+/*
+ * Enough for a move and the short jobs before it. Importers attach one after
+ * the other, and other clients wait for the locks that they hold.
+ */
 #define ATTACH_TIMEOUT_MS	250
 
 static int dmabuf_pin(struct tessera_bo *bo)
@@ -92,7 +99,7 @@ static int tessera_dmabuf_attach(struct dma_buf *dmabuf, struct dma_buf_attachme
 	struct tessera_bo *bo = gem_to_tessera_bo(dmabuf->priv);
 	int ret;
 
-	/* Memory of ours is not asked for. */
+	/* Peer-to-peer access to VRAM is not offered. */
 	attach->peer2peer = false;
 	if (attach->importer_ops)
 		return attach_dynamic(bo, attach);
@@ -125,8 +132,9 @@ static void tessera_dmabuf_detach(struct dma_buf *dmabuf, struct dma_buf_attachm
 }
 
 /*
- * The core's, for dynamic importers where nobody is told of moves, or that want to have the pages
- * stay. For a static one attaching has done it. The reservation is held.
+ * Called by the core for dynamic importers, either on kernels without move
+ * notification or because the importer wants the pages to stay. For a static
+ * importer attaching has pinned them. The reservation is held.
  */
 static int tessera_dmabuf_pin(struct dma_buf_attachment *attach)
 {
@@ -149,7 +157,7 @@ static void tessera_dmabuf_unpin(struct dma_buf_attachment *attach)
 		tessera_residency_unpin(gem_to_tessera_bo(attach->dmabuf->priv));
 }
 
-/* In pieces as long as the importer takes them. */
+/* Pieces are as long as the importer accepts. */
 static int dmabuf_pages_to_sg(struct ttm_tt *tt, struct device *dev, struct sg_table *sgt)
 {
 	size_t max_segment = min_t(size_t, dma_get_max_seg_size(dev), dma_max_mapping_size(dev));
@@ -166,11 +174,14 @@ static int map_prepare(struct tessera_bo *bo, bool dynamic)
 	if (drm_WARN_ON(bo->tbo.base.dev, !bo->pins))
 		return -EINVAL;
 
-	/* What has begun since: the core would wait for that, and for as long as it takes. */
+	/*
+	 * Moves may have begun since attaching. Refuse then: the core would
+	 * wait for them without a time limit.
+	 */
 	return tessera_access_settle(bo, 0);
 }
 
-/* The reservation is held. */
+/* Called with the reservation held. */
 static struct sg_table *tessera_dmabuf_map(struct dma_buf_attachment *attach,
 					   enum dma_data_direction dir)
 {
@@ -188,7 +199,10 @@ static struct sg_table *tessera_dmabuf_map(struct dma_buf_attachment *attach,
 	ret = dmabuf_pages_to_sg(bo->tbo.ttm, attach->dev, sgt);
 	if (ret)
 		goto err_free;
-	/* As all pages of TTM: whoever writes them from a CPU cares for its caches. */
+	/*
+	 * Skip the CPU sync, as for all pages of TTM: a driver that writes them
+	 * with a CPU does the cache maintenance itself.
+	 */
 	ret = dma_map_sgtable(attach->dev, sgt, dir, DMA_ATTR_SKIP_CPU_SYNC);
 	if (ret)
 		goto err_free_table;
@@ -203,8 +217,8 @@ err_free:
 }
 
 /*
- * DMA_BUF_IOCTL_SYNC: the mapping is the object's (cpu/fault.c), which may show what was there
- * before a job that has ended since.
+ * DMA_BUF_IOCTL_SYNC: the CPU mapping is the object's own (cpu/fault.c). It may
+ * still show the contents from before a job that has ended since.
  */
 static int tessera_dmabuf_begin_cpu_access(struct dma_buf *dmabuf, enum dma_data_direction dir)
 {
@@ -236,7 +250,8 @@ static const struct dma_buf_ops tessera_dmabuf_ops = {
  * @gem: the object
  * @flags: DRM_CLOEXEC, DRM_RDWR
  *
- * Return: its dma-buf or an error pointer: -EINVAL if it is offered, private to a VM, or user memory; -ENOMEM.
+ * Return: its dma-buf or an error pointer: -EINVAL if the object is offered,
+ * private to a VM, or user memory; -ENOMEM.
  */
 struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 {
@@ -246,7 +261,10 @@ struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 
 	if (tessera_ioctl_bad(tessera_bo_device(bo), bo->root || bo->user))
 		return ERR_PTR(-EINVAL);
-	/* Others would not know, and what was exported is not offered. */
+	/*
+	 * Importers would not learn of an offer. Therefore an offered object is
+	 * not exported, and an exported one cannot be offered.
+	 */
 	dma_resv_lock(gem->resv, NULL);
 	offered = tessera_bo_is_offered(bo);
 	if (!offered)
@@ -262,11 +280,12 @@ struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 }
 
 /**
- * tessera_dmabuf_own() - object of a dma-buf
+ * tessera_dmabuf_own() - get this device's object behind a dma-buf
  * @drm: the device
  * @dmabuf: a dma-buf
  *
- * Return: the object, with a reference, if it is this device's, else NULL.
+ * Return: the object, with a reference, if it belongs to this device, else
+ * NULL.
  */
 struct drm_gem_object *tessera_dmabuf_own(struct drm_device *drm, struct dma_buf *dmabuf)
 {
@@ -280,10 +299,12 @@ struct drm_gem_object *tessera_dmabuf_own(struct drm_device *drm, struct dma_buf
 }
 
 /**
- * tessera_dmabuf_is_ready() - ask whether attaching as a static importer has anything to wait for
+ * tessera_dmabuf_is_ready() - ask whether a static importer can attach without
+ * waiting
  * @dmabuf: another device's dma-buf
  *
- * Return: false if its bytes are on their way, or have not been told to come.
+ * Return: false if a move is under way, or if the dma-buf is from this driver
+ * and its pages are not pinned.
  */
 bool tessera_dmabuf_is_ready(struct dma_buf *dmabuf)
 {
@@ -294,8 +315,10 @@ bool tessera_dmabuf_is_ready(struct dma_buf *dmabuf)
 }
 
 /**
- * tessera_dmabuf_call() - tell the bytes of a dma-buf to come
+ * tessera_dmabuf_call() - move a dma-buf to pinned pages before it is attached
  * @dmabuf: another device's dma-buf
+ *
+ * Does nothing for a dma-buf of another driver.
  *
  * Return: 0, with tessera_dmabuf_dismiss() to follow, or an error of attaching.
  */
@@ -305,8 +328,10 @@ int tessera_dmabuf_call(struct dma_buf *dmabuf)
 }
 
 /**
- * tessera_dmabuf_dismiss() - they may go again, if nobody is attached
+ * tessera_dmabuf_dismiss() - undo tessera_dmabuf_call()
  * @dmabuf: the dma-buf, after tessera_dmabuf_call()
+ *
+ * Static attachments that were made meanwhile keep the pages pinned.
  */
 void tessera_dmabuf_dismiss(struct dma_buf *dmabuf)
 {

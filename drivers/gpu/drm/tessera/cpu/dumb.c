@@ -2,9 +2,11 @@
 /**
  * DOC: dumb buffers
  *
- * Objects for clients that know nothing of segments, and draw with the CPU: linear, for all segments
- * the GPU can write, memory that the CPU sees first, so that they can be shown, and handed to other
- * devices. They are mapped, moved and paid for like any other object.
+ * Create objects for clients that know nothing of segments and draw with the
+ * CPU. A dumb buffer is linear and supports the segments that the GPU can
+ * write. It prefers a CPU-visible memory segment, so that it can be scanned out
+ * and shared with other devices. It is mapped, moved and charged like any other
+ * object.
  */
 
 #include <linux/align.h>
@@ -20,7 +22,7 @@
 #include "tessera_assert.h"
 #include "tessera_device.h"
 
-/* Good for any format, and for lines of caches. */
+/* Suits every format and the cache lines. */
 #define DUMB_PITCH_ALIGN	64
 
 static u32 dumb_segments(struct tessera_device *tdev, u32 mask, u32 value)
@@ -28,7 +30,10 @@ static u32 dumb_segments(struct tessera_device *tdev, u32 mask, u32 value)
 	return tessera_segment_set(tdev->segments->desc, tdev->segments->num, mask, value);
 }
 
-/* What the CPU sees in no other way it has to be able to leave for an aperture. */
+/*
+ * An object in a segment without CPU view must be able to move to an aperture
+ * for CPU access. Without an aperture only CPU-visible segments remain.
+ */
 static u32 dumb_supported(struct tessera_device *tdev)
 {
 	u32 all = dumb_segments(tdev, TSR_SEGF_GPU_READ_ONLY, 0);
@@ -39,7 +44,7 @@ static u32 dumb_supported(struct tessera_device *tdev)
 	return all & dumb_segments(tdev, TSR_SEGF_CPU_VISIBLE, TSR_SEGF_CPU_VISIBLE);
 }
 
-/* The first that the CPU sees; there may be none. */
+/* Prefer the first CPU-visible memory segment, if there is one. */
 static void dumb_prefer(struct tessera_device *tdev, struct drm_tessera_bo_create *bo)
 {
 	u32 visible = dumb_segments(tdev, TSR_SEGF_APERTURE | TSR_SEGF_CPU_VISIBLE,
@@ -51,7 +56,7 @@ static void dumb_prefer(struct tessera_device *tdev, struct drm_tessera_bo_creat
 	bo->num_preferred = 1;
 }
 
-/* -EINVAL: more than 32 bits can say. */
+/* -EINVAL: the size does not fit into 32 bits. */
 static int dumb_size(struct drm_mode_create_dumb *args)
 {
 	u32 row, size;
@@ -72,11 +77,12 @@ static int dumb_size(struct drm_mode_create_dumb *args)
 /**
  * tessera_dumb_create() - create a dumb buffer
  * @tdev: the device
- * @file: who gets the handle
- * @queue: of who pays
- * @args: what it shall be; receives pitch, size and handle
+ * @file: the file that gets the handle
+ * @queue: paging queue of the client that is charged
+ * @args: the requested buffer; receives pitch, size and handle
  *
- * Return: 0; -EINVAL for a size beyond 32 bits; or an error of tessera_gem_create().
+ * Return: 0; -EINVAL for a size beyond 32 bits; or an error of
+ * tessera_gem_create().
  */
 int tessera_dumb_create(struct tessera_device *tdev, struct drm_file *file,
 			struct tessera_paging_queue *queue, struct drm_mode_create_dumb *args)

@@ -2,15 +2,16 @@
 /**
  * DOC: CPU mappings
  *
- * A mapping belongs to the object, its address never changes, and the fault handler
- * puts behind it what cpu/access.c says the CPU may see now. TTM takes all mappings away
- * before each move.
+ * Handle page faults of user mappings. A mapping belongs to the object and its
+ * address never changes. The fault handler inserts the pages through which the
+ * CPU sees the object now (cpu/access.c). TTM removes all mappings before each
+ * move.
  *
- * Where caches need maintenance, a page that was mapped to be read is mapped to be read only, and
+ * Where caches need maintenance, a read fault maps the page read-only, so that
  * the first write faults again (mem/coherence.c).
  *
- * A mapping holds a GEM reference. The fault handler may wait for a move, not
- * for jobs, and holds no reservation meanwhile.
+ * A mapping holds a GEM reference. The fault handler may wait for a move, but
+ * not for jobs. It holds no reservation while it waits.
  */
 
 #include <linux/mm.h>
@@ -26,13 +27,13 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* @vm_private_data is the TTM object, as TTM's helpers want it. */
+/* TTM's helpers expect the TTM object in @vm_private_data. */
 static struct tessera_bo *vma_to_bo(struct vm_area_struct *vma)
 {
 	return to_tessera_bo(vma->vm_private_data);
 }
 
-/* Which page of the object. */
+/* Number of the faulting page inside the object. */
 static u64 vmf_to_page(struct tessera_bo *bo, const struct vm_fault *vmf)
 {
 	return vmf->pgoff - drm_vma_node_start(&bo->tbo.base.vma_node);
@@ -44,7 +45,7 @@ static void cpu_fault_trace(struct tessera_bo *bo, struct vm_fault *vmf, bool du
 				dummy ? TESSERA_BACKING_DUMMY : tessera_cpu_window_backing(bo));
 }
 
-/* Of video memory nobody has to know when it is written. */
+/* VRAM needs no dirty tracking, so map it writable at once. */
 static pgprot_t cpu_fault_prot(struct tessera_bo *bo, const struct vm_fault *vmf)
 {
 	bool write = (vmf->flags & FAULT_FLAG_WRITE) ||
@@ -54,7 +55,10 @@ static pgprot_t cpu_fault_prot(struct tessera_bo *bo, const struct vm_fault *vmf
 						       vmf->vma->vm_page_prot;
 }
 
-/* -EINPROGRESS: wait for a move; else 0 with what the handler returns in @fault. */
+/*
+ * Return -EINPROGRESS if the caller has to wait for a move, else 0 with the
+ * result of the fault handler in @fault.
+ */
 static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_fault_t *fault)
 {
 	u64 page = vmf_to_page(bo, vmf), pages;
@@ -79,9 +83,12 @@ static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_faul
 		return 0;
 	}
 
-	/* The mapping is writable: what spare pages hold is out of date from now on. */
+	/*
+	 * The mapping may be written without another fault, so a retained copy
+	 * in system pages is stale from now on.
+	 */
 	tessera_residency_written(bo);
-	/* No page that has no window yet. */
+	/* Prefault only pages that the same window shows. */
 	pages = min_t(u64, tessera_cpu_window_left(bo, page), TTM_BO_VM_NUM_PREFAULT);
 	tessera_assert(tessera_bo_device(bo), !bo->copy_valid);
 	tessera_coherence_for_cpu_pages(bo, page, pages, vmf->flags & FAULT_FLAG_WRITE);
@@ -92,9 +99,9 @@ static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_faul
 }
 
 /*
- * The device is gone: one page shows at all addresses of the mapping. It is the object's, for as long as
- * there are mappings, and charged to the process that needs it first. The kernel need not be told when
- * it is written.
+ * After unplug, map one dummy page at all addresses of the mapping. It belongs
+ * to the object, is freed with it, and is charged to the process that faults
+ * first. It needs no dirty tracking either, so map it writable.
  */
 static vm_fault_t cpu_fault_dummy(struct tessera_bo *bo, struct vm_fault *vmf)
 {
@@ -114,12 +121,13 @@ static vm_fault_t cpu_fault_dummy(struct tessera_bo *bo, struct vm_fault *vmf)
 }
 
 /*
- * Wait for a move with no reservation held, and without the mmap lock if the kernel lets
- * us drop it. The access is made again then, and comes back here.
+ * Wait for a move with no reservation held, and without the mmap lock if the
+ * kernel allows to drop it. The access is repeated and faults again.
  *
- * A signal ends the wait of a program's own access, which is made again after the signal. An access
- * that the kernel makes on behalf of a system call is made again at once, and the signal stays
- * pending. Only a fatal signal ends that wait, and the access fails.
+ * A signal ends the wait for an access of the program itself, which is repeated
+ * after the signal. An access that the kernel makes for a system call is
+ * repeated at once, with the signal still pending. Only a fatal signal ends
+ * that wait, and the access fails.
  */
 static vm_fault_t cpu_fault_wait(struct tessera_bo *bo, struct vm_fault *vmf)
 {
@@ -133,7 +141,10 @@ static vm_fault_t cpu_fault_wait(struct tessera_bo *bo, struct vm_fault *vmf)
 	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
 		return VM_FAULT_RETRY;
 
-	/* The mapping, and its reference, may go with the lock. */
+	/*
+	 * Once the lock is dropped the mapping may go, and with it its
+	 * reference.
+	 */
 	tessera_bo_get(bo);
 	mmap_read_unlock(vmf->vma->vm_mm);
 	tessera_access_wait(bo);
@@ -165,9 +176,10 @@ static vm_fault_t tessera_cpu_fault(struct vm_fault *vmf)
 }
 
 /*
- * A page that was mapped to be read is about to be written. The kernel would make it writable when
- * the reservation is let go of, and the device may have had its turn before that. So it is unmapped:
- * the access faults again, to write, and what that maps is mapped under the reservation.
+ * A read-only page is about to be written. The kernel would make the page
+ * writable only after this function has dropped the reservation, and a job
+ * could use the object before that. Unmap the page instead. The access faults
+ * again as a write, and that fault maps the page with the reservation held.
  */
 static vm_fault_t tessera_cpu_fault_mkwrite(struct vm_fault *vmf)
 {
@@ -175,7 +187,7 @@ static vm_fault_t tessera_cpu_fault_mkwrite(struct vm_fault *vmf)
 	const enum fault_flag flags = vmf->flags;
 	vm_fault_t fault;
 
-	/* Unlike a fault, this must not come back without the mmap lock. */
+	/* Unlike a fault handler, this must return with the mmap lock held. */
 	vmf->flags &= ~FAULT_FLAG_ALLOW_RETRY;
 	fault = ttm_bo_vm_reserve(tbo, vmf);
 	vmf->flags = flags;
@@ -206,7 +218,7 @@ const struct vm_operations_struct tessera_cpu_fault_vm_ops = {
 	.access = tessera_access_vm,
 };
 
-/* With @pfn_mkwrite the kernel maps nothing writable before it is written. */
+/* With @pfn_mkwrite the kernel maps a page writable only for a write access. */
 static const struct vm_operations_struct tessera_cpu_fault_tracked_vm_ops = {
 	.fault = tessera_cpu_fault,
 	.pfn_mkwrite = tessera_cpu_fault_mkwrite,
@@ -220,7 +232,8 @@ static const struct vm_operations_struct tessera_cpu_fault_tracked_vm_ops = {
  * @gem: the object
  * @vma: the mapping, which has taken a reference to it
  *
- * Return: 0, or -EINVAL for an object without CPU access that is not locked, or a private mapping.
+ * Return: 0; -EINVAL for a private mapping, or for an object without CPU access
+ * that is not locked.
  */
 int tessera_cpu_fault_mmap(struct drm_gem_object *gem, struct vm_area_struct *vma)
 {

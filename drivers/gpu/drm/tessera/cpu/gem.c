@@ -2,9 +2,9 @@
 /**
  * DOC: GEM
  *
- * Handles for buffer objects, and the ioctls that ask about one.
+ * Handles of buffer objects, and the ioctls that query a single object.
  *
- * What others can do with a dma-buf of an object is in cpu/dmabuf.c.
+ * For operations on an object's dma-buf see cpu/dmabuf.c.
  */
 
 #include <linux/dma-buf.h>
@@ -26,7 +26,10 @@
 #include "tessera_trace.h"
 #include "tessera_wait.h"
 
-/* What is private to a VM is so to the file that has the VM; user memory, to the one it is of. */
+/*
+ * An object that is private to a VM, or of user memory, may have handles only
+ * in the file that created it.
+ */
 static int gem_open(struct drm_gem_object *gem, struct drm_file *file)
 {
 	const struct tessera_bo *bo = gem_to_tessera_bo(gem);
@@ -35,7 +38,7 @@ static int gem_open(struct drm_gem_object *gem, struct drm_file *file)
 				 (bo->root || bo->user) && bo->file != file) ? -EINVAL : 0;
 }
 
-/* A file gives up what it has of an object, by closing its handle or itself. */
+/* Called when a file closes its handle, or is closed itself. */
 static void gem_close(struct drm_gem_object *gem, struct drm_file *file)
 {
 	struct tessera_bo *bo = gem_to_tessera_bo(gem);
@@ -44,7 +47,10 @@ static void gem_close(struct drm_gem_object *gem, struct drm_file *file)
 	tessera_bo_device(bo)->upcalls->handle_closed(bo, file);
 }
 
-/* What was imported is mapped by who has exported it, and has no use for our reference then. */
+/*
+ * The exporter maps an imported object and does not use the GEM reference that
+ * the core has taken for the mapping.
+ */
 static int gem_mmap(struct drm_gem_object *gem, struct vm_area_struct *vma)
 {
 	struct dma_buf *dmabuf = gem_to_tessera_bo(gem)->dmabuf;
@@ -90,11 +96,11 @@ static const struct drm_gem_object_funcs tessera_gem_funcs = {
 };
 
 /**
- * tessera_gem_new() - create an object that nobody else knows yet
+ * tessera_gem_new() - create an object without a handle
  * @tdev: the device
- * @queue: of who pays
- * @args: what it shall be
- * @root: of the VM it is private to, or NULL
+ * @queue: paging queue of the client that is charged
+ * @args: the requested object
+ * @root: root object of the VM that it is private to, or NULL
  *
  * Return: the object with one reference, or an error of tessera_bo_create().
  */
@@ -111,9 +117,9 @@ struct tessera_bo *tessera_gem_new(struct tessera_device *tdev,
 /**
  * tessera_gem_import() - create an object of another device's pages
  * @tdev: the device
- * @queue: of who pays for its places
- * @args: what it shall be
- * @dmabuf: whose pages they are
+ * @queue: paging queue of the client that is charged for its placements
+ * @args: the requested object
+ * @dmabuf: the dma-buf that has the pages
  * @sgt: the pages
  *
  * Return: the object with one reference, or an error of tessera_bo_create().
@@ -129,10 +135,11 @@ struct tessera_bo *tessera_gem_import(struct tessera_device *tdev,
 }
 
 /**
- * tessera_gem_create_user() - create an object of memory of the calling process, and a handle for it
- * @file: who gets the handle
- * @queue: of who pays for its places
- * @args: what it shall be; receives the handle
+ * tessera_gem_create_user() - create an object of memory of the calling
+ * process, and a handle for it
+ * @file: the file that gets the handle
+ * @queue: paging queue of the client that is charged for its placements
+ * @args: the requested object; receives the handle
  * @user: the memory, consumed
  *
  * Return: 0 or an error of tessera_bo_create().
@@ -158,10 +165,10 @@ int tessera_gem_create_user(struct drm_file *file, struct tessera_paging_queue *
 /**
  * tessera_gem_create() - create an object and a handle for it
  * @tdev: the device
- * @file: who gets the handle
- * @queue: of who pays
- * @args: what it shall be; receives the handle
- * @root: of the VM it is private to, which is the file's; or NULL
+ * @file: the file that gets the handle
+ * @queue: paging queue of the client that is charged
+ * @args: the requested object; receives the handle
+ * @root: root object of the VM of @file that it is private to, or NULL
  *
  * Return: 0 or an error of tessera_bo_create().
  */
@@ -177,7 +184,10 @@ int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
 		return PTR_ERR(bo);
 
 	bo->file = file;
-	/* No program has opened that one. */
+	/*
+	 * Only a client inside the kernel has no struct file. It redraws the
+	 * object when asked to.
+	 */
 	bo->redrawn = !file->filp;
 	ret = drm_gem_handle_create(file, &bo->tbo.base, &args->handle);
 	tessera_bo_put(bo);
@@ -186,10 +196,10 @@ int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
 }
 
 /**
- * tessera_ioctl_bo_info() - tell about an object
+ * tessera_ioctl_bo_info() - query the properties of an object
  * @drm: the device
  * @data: &struct drm_tessera_bo_info
- * @file: whose handle it is
+ * @file: the file that owns the handle
  *
  * Return: 0, or one of the errors of the struct.
  */
@@ -243,7 +253,10 @@ static int gem_set_label(struct tessera_bo *bo, const char *label)
 	return 0;
 }
 
-/* Printable, so that nobody can forge lines of a table, or do things to a terminal. */
+/*
+ * Accept printable characters only. A label must not forge lines of a debugfs
+ * table or send control sequences to a terminal.
+ */
 static bool gem_label_is_good(const u8 *label, size_t length)
 {
 	size_t i;
@@ -259,7 +272,7 @@ static bool gem_label_is_good(const u8 *label, size_t length)
  * tessera_ioctl_bo_label() - name an object
  * @drm: the device
  * @data: &struct drm_tessera_bo_label
- * @file: whose handle it is
+ * @file: the file that owns the handle
  *
  * Return: 0, or one of the errors of the struct.
  */
@@ -287,10 +300,11 @@ int tessera_ioctl_bo_label(struct drm_device *drm, void *data, struct drm_file *
 }
 
 /**
- * tessera_ioctl_bo_wait() - wait until an object is idle, and the CPU sees it so
+ * tessera_ioctl_bo_wait() - wait until an object is idle and the CPU sees its
+ * contents
  * @drm: the device
  * @data: &struct drm_tessera_bo_wait
- * @file: whose handle it is
+ * @file: the file that owns the handle
  *
  * Return: 0, or one of the errors of the struct.
  */
@@ -310,7 +324,7 @@ int tessera_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *f
 		return -ENOENT;
 
 	queued = tessera_trail_now(&bo->trail);
-	/* The jiffies may lag behind the time, and end a wait too early. */
+	/* Jiffies may lag behind the clock, so one wait may end too early. */
 	do {
 		timeout = drm_timeout_abs_to_jiffies(args->timeout_ns);
 		waited |= timeout;
@@ -350,12 +364,13 @@ static int gem_flush(struct tessera_bo *bo, u64 offset, u64 bytes)
 }
 
 /**
- * tessera_ioctl_invalidate_cache() - write back and invalidate what CPUs have cached of an object
+ * tessera_ioctl_invalidate_cache() - write back and invalidate an object's
+ * lines in CPU caches
  * @drm: the device
  * @data: &struct drm_tessera_invalidate_cache
- * @file: whose handle it is
+ * @file: the file that owns the handle
  *
- * Does nothing where the device snoops.
+ * Does nothing where the device snoops CPU caches.
  *
  * Return: 0, or one of the errors of the struct.
  */

@@ -2,19 +2,23 @@
 /**
  * DOC: CPU host aperture
  *
- * Pages of BAR 4 that show memory which the CPU does not see otherwise (WDDM: CpuHostAperture).
- * The aperture is cut into slots of equal size, and each object into parts of that size. A fault
- * maps the part it is in to a slot: a free one, else the one whose last fault was longest ago. So
- * an object of any size stays where it is while the CPU uses it, through the slots of an aperture
- * of any size. A lock keeps no slot: who touches a part that lost its slot faults, and gets one.
+ * Pages of BAR 4 that show VRAM which has no other CPU view (WDDM:
+ * CpuHostAperture). The aperture is divided into slots of equal size, and each
+ * object into parts of that size. A fault maps the part that it hits to a slot:
+ * to a free one, else to the slot with the oldest last fault. An object of any
+ * size therefore stays in its placement while the CPU uses it, even through a
+ * small aperture. A lock (DRM_TESSERA_LOCK) does not keep a slot: an access to
+ * a part that has lost its slot faults and gets another one.
  *
- * A part gets or loses its slot with the object's reservation held, so nobody is in the middle of
- * a fault on a part that loses its slot. Who holds the reservation of his own object only tries that
- * of another. If all slots are those of objects that somebody is busy with, he lets go of his own and
- * waits for the reservation of one of them. CPU mappings of a part are taken away before its slot is
- * used again.
+ * A part gets or loses its slot with the object's reservation held, so no fault
+ * is in progress on a part that loses its slot. The caller holds the
+ * reservation of its own object and only tries that of another object. If all
+ * slots belong to objects whose reservation is contended, it drops its own
+ * reservation and waits for one of the others. CPU mappings of a part are
+ * removed before its slot is reused.
  *
- * The mutex, a leaf but for the locks of CPU mappings, protects slots, registers and list.
+ * The mutex protects slots, registers and list. It is a leaf, except that the
+ * locks of CPU mappings nest inside it.
  */
 
 #include <linux/list.h>
@@ -38,9 +42,10 @@
 #include "tessera_trace.h"
 
 /*
- * A slot is a 64th of the aperture, but as large as what one fault maps, and not so large that
- * showing it takes long. One instruction may touch four parts, two by reading and two by writing:
- * an aperture has at least as many slots, or is not used.
+ * A slot is 1/64 of the aperture, but not smaller than what one fault maps, and
+ * not so large that programming it takes long. One instruction may touch four
+ * parts, two by reading and two by writing. An aperture with fewer than four
+ * slots is not used.
  */
 #define SLOTS		64
 #define SLOT_MIN	SZ_64K
@@ -51,21 +56,24 @@
  * struct aperture_slot - pages of the aperture that show a part of one object
  */
 struct aperture_slot {
-	/** @node: in &tessera_host_aperture.lru */
+	/** @node: entry of &tessera_host_aperture.lru */
 	struct list_head node;
-	/** @bo: the object, or NULL */
+	/** @bo: the object, or NULL if the slot is free */
 	struct tessera_bo *bo;
-	/** @part: which part of it */
+	/** @part: number of the part that it shows */
 	u32 part;
 };
 
 struct tessera_host_aperture {
-	/* Protects what follows, and the registers. */
+	/* Protects the members below, and the registers. */
 	struct mutex lock;
-	/* All slots: free ones, then the others by the time of their last fault. */
+	/*
+	 * All slots: the free ones first, the others by the time of their last
+	 * fault.
+	 */
 	struct list_head lru;
 	struct aperture_slot *slots;
-	/* Pages in all slots, and of these the ones that show nothing. */
+	/* Number of pages in all slots, and of pages that show nothing. */
 	u32 num_pages;
 	u32 num_free;
 	/* CPU bus address of the first page; bytes of a page and of a slot. */
@@ -101,10 +109,10 @@ static int slots_init(struct tessera_device *tdev, struct tessera_host_aperture 
 }
 
 /**
- * tessera_host_aperture_init() - set the aperture up, if there is one
+ * tessera_host_aperture_init() - set up the aperture, if there is one
  * @tdev: the device, just reset: no page is mapped
  *
- * Return: 0, -EINVAL if registers and BAR do not go together, or -ENOMEM.
+ * Return: 0, -EINVAL if the registers do not match the BAR, or -ENOMEM.
  */
 int tessera_host_aperture_init(struct tessera_device *tdev)
 {
@@ -144,7 +152,7 @@ int tessera_host_aperture_init(struct tessera_device *tdev)
 }
 
 /**
- * tessera_host_aperture_bytes() - how large the aperture is
+ * tessera_host_aperture_bytes() - size of the aperture
  * @tdev: the device
  * @page_size: receives the bytes of a page, 0 if there is no aperture
  *
@@ -160,14 +168,14 @@ u64 tessera_host_aperture_bytes(struct tessera_device *tdev, u32 *page_size)
 }
 
 /**
- * tessera_host_aperture_serves() - ask whether the CPU could see an object through it
+ * tessera_host_aperture_serves() - ask whether the aperture can show an object
  * @bo: the object
- * @seg: where it is, or NULL
+ * @seg: the segment that it is in, or NULL
  *
- * Pages show memory as it lies (CHA-4), so swizzled objects are none for it. They are as large
- * as those of the segment (CHA-9).
+ * The aperture shows memory as it lies (CHA-4), so it does not serve swizzled
+ * objects. Its page size must be that of the segment (CHA-9).
  *
- * Return: true if it could.
+ * Return: true if it can.
  */
 bool tessera_host_aperture_serves(struct tessera_bo *bo, const struct tessera_segment *seg)
 {
@@ -178,7 +186,7 @@ bool tessera_host_aperture_serves(struct tessera_bo *bo, const struct tessera_se
 	       bo->layout == DRM_TESSERA_LAYOUT_LINEAR;
 }
 
-/* ---- Slots ------------------------------------------------------------------- */
+/* ---- Slots --------------------------------------------------------------- */
 
 static u64 part_begin(const struct tessera_host_aperture *aperture, u32 part)
 {
@@ -220,7 +228,7 @@ static void show_locked(struct tessera_bo *bo, const struct tessera_segment *seg
 
 	lockdep_assert_held(&aperture->lock);
 
-	/* Each run of the object's memory is one command. */
+	/* One command maps one contiguous extent of the object's memory. */
 	for (i = 0; i < count; i += run) {
 		offset = tessera_range_at(tessera_bo_range(bo), part_begin(aperture, part) +
 					  (u64)i * aperture->page_size, &left);
@@ -235,7 +243,7 @@ static void show_locked(struct tessera_bo *bo, const struct tessera_segment *seg
 	trace_tessera_host_aperture_map(bo->id, count, aperture->num_free);
 }
 
-/* The CPU's mappings of the part are gone. */
+/* The CPU mappings of the part have been removed. */
 static void hide_locked(struct tessera_host_aperture *aperture, struct aperture_slot *slot)
 {
 	struct tessera_bo *bo = slot->bo;
@@ -256,7 +264,7 @@ static void hide_locked(struct tessera_host_aperture *aperture, struct aperture_
 	trace_tessera_host_aperture_unmap(bo->id, count, aperture->num_free);
 }
 
-/* The slot of an object whose reservation is held. */
+/* The reservation of the slot's object is held. */
 static void free_slot_locked(struct tessera_host_aperture *aperture, struct aperture_slot *slot)
 {
 	u64 first = part_begin(aperture, slot->part) >> PAGE_SHIFT;
@@ -267,7 +275,10 @@ static void free_slot_locked(struct tessera_host_aperture *aperture, struct aper
 	hide_locked(aperture, slot);
 }
 
-/* False if somebody is busy with the object that has the slot; @bo is the one that wants it. */
+/*
+ * Take the slot from its object for @bo. False if the reservation of the slot's
+ * object is contended.
+ */
 static bool take_away_locked(struct tessera_host_aperture *aperture, struct aperture_slot *slot,
 			     struct tessera_bo *bo)
 {
@@ -298,14 +309,15 @@ static struct aperture_slot *get_slot_locked(struct tessera_host_aperture *apert
 }
 
 /**
- * tessera_host_aperture_map() - have the part of an object around a page in the aperture
- * @bo: the object, reservation held, in a segment the aperture serves; inside drm_dev_enter()
+ * tessera_host_aperture_map() - map the part of an object around a page
+ * @bo: the object, reservation held, in a segment that the aperture serves;
+ *	inside drm_dev_enter()
  * @seg: that segment
- * @page: which of its pages
+ * @page: number of the page in the object
  *
- * Return: 0, also if it is there already; -EINPROGRESS if somebody is busy with each of the objects
- * that have a slot: to be called again after tessera_host_aperture_make_room(), without the
- * reservation; or -ENOMEM.
+ * Return: 0, also if the part is mapped already; -EINPROGRESS if the
+ * reservations of all objects with a slot are contended: drop the reservation,
+ * call tessera_host_aperture_make_room() and try again; or -ENOMEM.
  */
 int tessera_host_aperture_map(struct tessera_bo *bo, const struct tessera_segment *seg, u64 page)
 {
@@ -338,7 +350,10 @@ int tessera_host_aperture_map(struct tessera_bo *bo, const struct tessera_segmen
 	return slot ? 0 : -EINPROGRESS;
 }
 
-/* The slot that goes next, with a reference to the object that has it; false if none has it. */
+/*
+ * Find the slot to be reused next. Returns false if it is free or if its object
+ * is being destroyed; else @bo is its object, with a reference.
+ */
 static bool next_slot(struct tessera_host_aperture *aperture, struct aperture_slot **slot,
 		      struct tessera_bo **bo)
 {
@@ -357,8 +372,9 @@ static bool next_slot(struct tessera_host_aperture *aperture, struct aperture_sl
  * tessera_host_aperture_make_room() - free a slot for an object that found none
  * @bo: the object, no reservation held
  *
- * Waits for whoever holds the reservation of the object that loses it. Does nothing if @bo did
- * not fail to get one. Others may be faster: the caller tries again.
+ * Waits for the reservation of the object that loses its slot. Does nothing
+ * unless @bo failed to get a slot. Another client may take the slot first, so
+ * the caller tries again.
  *
  * Return: 0, or -ERESTARTSYS.
  */
@@ -385,8 +401,9 @@ int tessera_host_aperture_make_room(struct tessera_bo *bo)
 }
 
 /**
- * tessera_host_aperture_unmap() - the place of an object shows no more
- * @bo: the object, reservation held and CPU mappings gone, or nobody has it any more
+ * tessera_host_aperture_unmap() - free all slots of an object
+ * @bo: the object; either its reservation is held and its CPU mappings are
+ *	removed, or its last reference is gone
  */
 void tessera_host_aperture_unmap(struct tessera_bo *bo)
 {
@@ -406,9 +423,9 @@ void tessera_host_aperture_unmap(struct tessera_bo *bo)
 }
 
 /**
- * tessera_host_aperture_pfn() - where the CPU finds a page of an object
+ * tessera_host_aperture_pfn() - CPU address of a page of an object
  * @bo: the object, reservation held, that page in the aperture
- * @page: which of its pages
+ * @page: number of the page in the object
  *
  * Return: page frame number.
  */
@@ -423,11 +440,13 @@ unsigned long tessera_host_aperture_pfn(struct tessera_bo *bo, unsigned long pag
 }
 
 /**
- * tessera_host_aperture_left() - how many pages are shown, if one is
+ * tessera_host_aperture_left() - count the pages from a page to the end of its
+ * slot
  * @bo: the object, reservation held, that page in the aperture
- * @page: which of its pages
+ * @page: number of the page in the object
  *
- * Return: number of pages, @page the first; those behind them are in another slot or in none.
+ * Return: number of pages, including @page. Pages beyond them are in another
+ * slot or in none.
  */
 u64 tessera_host_aperture_left(struct tessera_bo *bo, u64 page)
 {
@@ -439,9 +458,9 @@ u64 tessera_host_aperture_left(struct tessera_bo *bo, u64 page)
 }
 
 /**
- * tessera_host_aperture_print() - say who has the pages
+ * tessera_host_aperture_print() - print the owners of the slots
  * @tdev: the device
- * @p: where to
+ * @p: output
  */
 void tessera_host_aperture_print(struct tessera_device *tdev, struct drm_printer *p)
 {

@@ -2,28 +2,37 @@
 /**
  * DOC: imports
  *
- * Objects whose pages are another device's: of another driver, or of a second device of this one. They
- * are seen through apertures, where they have places like any other object, and are never in memory:
- * nobody may take the pages' place. The pages count as nobody's here; only the places have a payer, the
- * process that has imported them.
+ * An import is an object whose pages belong to another device: to one of
+ * another driver, or to a second device of this driver. It has placements in
+ * apertures like any other object. It is never in a memory segment, as its
+ * contents must stay in the exporter's pages. The pages are not charged here.
+ * The importing process is charged for the placements only.
  *
- * The device is a dynamic importer where the kernel has such. The pages are mapped when a job needs them, and the
- * exporter says before it moves them. Then the import leaves its aperture, like anything that is evicted, and page tables
- * lead to it no more: that is behind all jobs that use it, and shows in the reservation, so that the exporter's move
- * is behind it. Whoever needs the import next has the exporter bring its object back to pages. On other kernels it is a
- * static importer: attached and mapped from import to the object's end, which has the exporter keep the pages
- * what they are. When the device goes it is detached at once, whoever else still uses the pages. It does not ask for pages
- * in others' memory (P2P).
+ * On kernels with move notification the device is a dynamic importer. It maps
+ * the pages when a job needs them, and the exporter calls import_moved() before
+ * it moves them. The import then leaves its aperture as for an eviction and is
+ * removed from page tables. Its eviction is ordered behind all jobs that use
+ * the import and adds a fence to the reservation, so the exporter's move waits
+ * for it. The next job that needs the import makes the exporter bring its
+ * object back to pages.
  *
- * Jobs and moves are ordered by the reservation, which is the dma-buf's, and so with whatever the
- * exporter and other importers do. Their fences may take as long as they like (exec/foreign.c), so no move of an
- * import waits for them: it comes to an aperture when the exporter's moves are done, and leaves it behind jobs of
- * this device only ("Moves and foreign fences" in mem/residency.c).
+ * On other kernels the device is a static importer. The import is attached and
+ * mapped for all its life, which makes the exporter pin the pages. When the
+ * device is unplugged the import is detached at once, even if other devices use
+ * the pages. Peer-to-peer access is not requested.
  *
- * The core attaches under locks of the device and of the file, and a static importer's exporter may wait there for moves,
- * which may be behind long jobs. So those are waited for before, with nothing locked.
+ * The reservation is the dma-buf's. It orders jobs and moves of this device
+ * with the work of the exporter and of other importers. Their fences may take
+ * arbitrarily long (exec/foreign.c), so no move of an import waits for them. An
+ * import enters an aperture when the exporter's moves are done and leaves it
+ * behind jobs of this device only ("Moves and foreign fences" in
+ * mem/residency.c).
  *
- * The CPU's mappings are the exporter's.
+ * The core attaches with locks of the device and of the file held. The exporter
+ * may wait there for moves that are queued behind long jobs. A static importer
+ * therefore waits for these moves first, with no lock held.
+ *
+ * CPU mappings of an import are the exporter's.
  */
 
 #include <linux/dma-buf.h>
@@ -51,9 +60,9 @@
 #include "tessera_trace.h"
 #include "tessera_wait.h"
 
-/* As long as a client may be left without an answer; a signal ends it, too. */
+/* How long the ioctl may take; a signal ends it, too. */
 #define IMPORT_TIMEOUT_MS	2000
-/* Of a device that is unplugged, until its engines have stopped. */
+/* How long the engines of an unplugged device may take to stop. */
 #define UNPLUG_TIMEOUT_MS	1000
 
 static int import_when_ready(struct drm_device *drm, struct drm_file *file, struct dma_buf *dmabuf,
@@ -68,7 +77,7 @@ static int import_when_ready(struct drm_device *drm, struct drm_file *file, stru
 					 true, max_t(long, end - jiffies, 0));
 		if (left < 0)
 			return left;
-		/* The descriptor may be of another one each time. */
+		/* The descriptor may name another dma-buf in each attempt. */
 		if (signal_pending(current))
 			return -ERESTARTSYS;
 		ret = left ? drm_gem_prime_fd_to_handle(drm, file, fd, handle) : -EINPROGRESS;
@@ -80,12 +89,12 @@ static int import_when_ready(struct drm_device *drm, struct drm_file *file, stru
 /**
  * tessera_import_fd() - &drm_driver.prime_fd_to_handle
  * @drm: the device
- * @file: who gets a handle
- * @fd: its file descriptor of a dma-buf
+ * @file: the file that gets a handle
+ * @fd: file descriptor of a dma-buf
  * @handle: receives the handle
  *
- * Return: 0, -EBADF, -EINVAL, -ENOMEM; -EBUSY if the dma-buf's bytes do not come; -ERESTARTSYS; or an error of
- * tessera_import().
+ * Return: 0, -EBADF, -EINVAL, -ENOMEM; -EBUSY if the moves of the dma-buf are
+ * not done in time; -ERESTARTSYS; or an error of tessera_import().
  */
 int tessera_import_fd(struct drm_device *drm, struct drm_file *file, int fd, u32 *handle)
 {
@@ -129,9 +138,10 @@ static struct drm_gem_object *import_new(struct tessera_device *tdev, struct dma
 }
 
 /*
- * The device is gone, but its engines may not have stopped, and jobs of VMs do not show in the
- * reservation. Nothing else is to be done for their end than to wait; but who unplugs the device may
- * be waiting for somebody who wants this reservation, so not for ever.
+ * The device is gone, but its engines may not have stopped, and jobs of VMs
+ * have no fences in the reservation. There is no other way to end their use
+ * than to wait. The unplugging thread may itself wait for a thread that wants
+ * this reservation, so limit the wait.
  */
 static void import_wait_users(struct tessera_bo *bo)
 {
@@ -145,9 +155,10 @@ static void import_wait_users(struct tessera_bo *bo)
 }
 
 /*
- * The exporter is going to move its pages, and cannot be refused. That wants a few small allocations, and
- * the exporter may be giving back memory: so they are nobody's, from the reserves, and tried until
- * they are had.
+ * Give up the pages: the exporter is going to move them and cannot be refused.
+ * The eviction needs a few small allocations, possibly while the exporter is
+ * freeing memory in reclaim. Take them from the reserves, charge no process,
+ * and retry until they succeed.
  */
 static void import_moved(struct dma_buf_attachment *attach)
 {
@@ -158,14 +169,14 @@ static void import_moved(struct dma_buf_attachment *attach)
 	int ret, idx;
 
 	dma_resv_assert_held(bo->tbo.base.resv);
-	/* Nobody has looked at them since, or ever will. */
+	/* The pages are not mapped for this device: nothing to take away. */
 	if (!bo->tbo.sg)
 		return;
 	there = drm_dev_enter(drm, &idx);
 	if (!there)
 		import_wait_users(bo);
 	flags = memalloc_noreclaim_save();
-	/* The exporter has reserved a slot for its own fence, which is to be left. */
+	/* Leave the slot that the exporter has reserved for its own fence. */
 	while ((ret = dma_resv_reserve_fences(bo->tbo.base.resv, 2) ?:
 		      tessera_victims_evict(bo, TESSERA_EVICT_OTHER)) == -ENOMEM)
 		tessera_wait_in(TESSERA_WAIT_MOVED, schedule_timeout_uninterruptible(1));
@@ -182,7 +193,10 @@ static const struct dma_buf_attach_ops import_ops = {
 	.invalidate_mappings = import_moved,
 };
 
-/* The object first: the exporter may speak of it as soon as it is attached. */
+/*
+ * Create the object first: the exporter may notify it as soon as it is
+ * attached.
+ */
 static struct drm_gem_object *import_dynamic(struct drm_device *drm, struct dma_buf *dmabuf)
 {
 	struct drm_gem_object *gem = import_new(to_tessera_device(drm), dmabuf, NULL);
@@ -206,10 +220,12 @@ static struct drm_gem_object *import_dynamic(struct drm_device *drm, struct dma_
  * @drm: the device
  * @dmabuf: a dma-buf
  *
- * Return: the object, with a reference, itself if it is this device's; or an error pointer: -EOPNOTSUPP if
- * the device does not reach the pages of others directly, -EINVAL if it has no aperture to write to, -E2BIG
- * if none is as large, -ENODEV if the device is gone, -EINPROGRESS if there are moves to wait for before, or an error
- * of the exporter.
+ * Return: the object, with a reference; the exported object itself if it
+ * belongs to this device. Or an error pointer: -EOPNOTSUPP if the device does
+ * not reach the pages of others directly, -EINVAL if it has no writable
+ * aperture, -E2BIG if no aperture is large enough, -ENODEV if the device is
+ * gone, -EINPROGRESS if a static importer has to wait for moves before it
+ * attaches, or an error of the exporter.
  */
 struct drm_gem_object *tessera_import(struct drm_device *drm, struct dma_buf *dmabuf)
 {
@@ -218,7 +234,10 @@ struct drm_gem_object *tessera_import(struct drm_device *drm, struct dma_buf *dm
 
 	if (gem)
 		return gem;
-	/* Bounced pages are copies, and nobody would say when to copy them. */
+	/*
+	 * A bounced page is a copy, and no event tells when it has to be
+	 * copied.
+	 */
 	if (tessera_compat_pool_is_dma(&tdev->ttm.pool))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!TESSERA_COMPAT_MOVE_NOTIFY && !tessera_dmabuf_is_ready(dmabuf))
@@ -227,7 +246,7 @@ struct drm_gem_object *tessera_import(struct drm_device *drm, struct dma_buf *dm
 		return ERR_PTR(-ENODEV);
 	gem = TESSERA_COMPAT_MOVE_NOTIFY ? import_dynamic(drm, dmabuf) :
 					   drm_gem_prime_import_dev(drm, dmabuf, drm->dev);
-	/* The core holds the lock of names. */
+	/* The core holds &drm_device.object_name_lock. */
 	if (tessera_unplug_import_end(tdev, IS_ERR(gem) ? NULL : gem_to_tessera_bo(gem), true) ||
 	    IS_ERR(gem))
 		return gem;
@@ -242,7 +261,7 @@ struct drm_gem_object *tessera_import(struct drm_device *drm, struct dma_buf *dm
  * @attach: its attachment to another device's dma-buf
  * @sgt: the pages as the device sees them
  *
- * Return: the object with one reference, or an error of tessera_bo_import().
+ * Return: the object with one reference, or an error of tessera_gem_import().
  */
 struct drm_gem_object *tessera_import_sg_table(struct drm_device *drm,
 					       struct dma_buf_attachment *attach,

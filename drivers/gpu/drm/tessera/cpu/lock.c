@@ -2,11 +2,13 @@
 /**
  * DOC: Lock and Unlock
  *
- * The kernel's half of CPU access to what jobs use, for clients that submit with lists: the
- * kernel knows the jobs, so it can wait for them, or say that it would have to, or give
- * the caller another object to go on with (mem/instance.c). The mapping is the object's own
- * and needs no lock (cpu/fault.c). Locks of a swizzled object are for its linear bytes or, without a
- * range, for the raw ones. Lock2 is in cpu/lock2.c, who has locked what in cpu/locks.c.
+ * Synchronised CPU access to objects that jobs use, for clients that submit
+ * with allocation lists. The kernel knows the jobs of such a client. It can
+ * wait for them, report that it would have to wait, or give the caller a
+ * renamed instance to go on with (mem/instance.c). The mapping belongs to the
+ * object and does not need a lock (cpu/fault.c). A lock of a swizzled object
+ * shows its linear bytes, or the raw bytes if it does not acquire a swizzling
+ * range. For Lock2 see cpu/lock2.c, for the record of lock holders cpu/locks.c.
  */
 
 #include <drm/drm_drv.h>
@@ -29,7 +31,7 @@
 			 DRM_TESSERA_LOCK_DISCARD | \
 			 DRM_TESSERA_LOCK_ACQUIRE_RANGE)
 
-/* ---- Lock ------------------------------------------------------------------- */
+/* ---- Lock ---------------------------------------------------------------- */
 
 static int lock_check_flags(struct tessera_device *tdev, u32 flags)
 {
@@ -55,11 +57,17 @@ static int lock_check(struct tessera_bo *bo, u32 flags)
 	if (tessera_ioctl_bad(tdev, tessera_bo_is_offered(bo)) ||
 	    tessera_ioctl_bad(tdev, (flags & DRM_TESSERA_LOCK_IGNORE_SYNC) &&
 			      bo->layout != DRM_TESSERA_LAYOUT_LINEAR) ||
-	    /* Its bytes are there when the copy is done, and not before (SWZ-23, SWZ-24). */
+	    /*
+	     * A twin has the right bytes only when the unswizzle copy is done
+	     * (SWZ-23, SWZ-24).
+	     */
 	    tessera_ioctl_bad(tdev, (bo->flags & DRM_TESSERA_BO_TWIN) &&
 			      (flags & (DRM_TESSERA_LOCK_DONT_WAIT |
 					DRM_TESSERA_LOCK_IGNORE_SYNC))) ||
-	    /* Others would go on with the old one. */
+	    /*
+	     * An importer would go on using the old instance. And an instance
+	     * with a successor in use cannot be renamed.
+	     */
 	    tessera_ioctl_bad(tdev, (flags & DRM_TESSERA_LOCK_DISCARD) &&
 			      (READ_ONCE(bo->tbo.base.dma_buf) ||
 			       tessera_instance_is_old(tdev, &bo->instance))))
@@ -75,7 +83,7 @@ static bool lock_is_idle(struct tessera_bo *bo, u32 flags)
 	return dma_resv_test_signaled(bo->tbo.base.resv, dma_resv_usage_rw(write));
 }
 
-/* Those that use it now; who comes later does not keep the caller waiting. */
+/* Wait for the jobs that use the object now. Later jobs need not be over. */
 static int lock_wait_jobs(struct tessera_bo *bo, u32 flags)
 {
 	bool write = !(flags & DRM_TESSERA_LOCK_READ_ONLY);
@@ -94,7 +102,7 @@ static int lock_wait_jobs(struct tessera_bo *bo, u32 flags)
 	return min(ret, 0L);
 }
 
-/* -ENXIO: the file is not known. */
+/* -ENXIO: call tessera_locks_open() for @file and try again. */
 static int lock_reserved(struct tessera_bo *bo, struct drm_file *file, u32 flags)
 {
 	bool raw = bo->layout != DRM_TESSERA_LAYOUT_LINEAR &&
@@ -105,7 +113,7 @@ static int lock_reserved(struct tessera_bo *bo, struct drm_file *file, u32 flags
 		return -ENODEV;
 	if (tessera_locks_conflict(bo, raw))
 		ret = -EBUSY;
-	/* Without synchronisation the fault handler waits, should a move be under way. */
+	/* Without synchronisation the fault handler waits for moves. */
 	else if (!(flags & DRM_TESSERA_LOCK_IGNORE_SYNC))
 		ret = tessera_access_prepare(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT, raw);
 	if (!ret)
@@ -117,7 +125,7 @@ static int lock_reserved(struct tessera_bo *bo, struct drm_file *file, u32 flags
 	return ret;
 }
 
-/* Where the CPU sees it, and counted. */
+/* Give the CPU a view of the object and count the lock. */
 static int lock_try(struct tessera_bo *bo, struct drm_file *file, u32 flags)
 {
 	int ret;
@@ -167,7 +175,7 @@ static int lock_object(struct tessera_bo *bo, struct drm_file *file,
 	return 0;
 }
 
-/* ---- Discard ------------------------------------------------------------------- */
+/* ---- Discard ------------------------------------------------------------- */
 
 static struct tessera_bo *instance_create(struct tessera_bo *old,
 					  struct tessera_paging_queue *queue)
@@ -177,7 +185,7 @@ static struct tessera_bo *instance_create(struct tessera_bo *old,
 		.flags = old->flags,
 		.supported = old->supported,
 		.evict_to = old->evict_to,
-		/* Those behind follow by themselves. */
+		/* tessera_bo_create() appends the other supported segments. */
 		.num_preferred = min_t(u32, old->num_preferred, DRM_TESSERA_MAX_PREFERRED),
 		.layout = old->layout,
 		.pitch = old->pitch,
@@ -201,7 +209,7 @@ static struct tessera_bo *instance_create(struct tessera_bo *old,
 	return new;
 }
 
-/* Go on with a new object, of which nobody else has heard. */
+/* Continue with a new object that no other client knows. */
 static int lock_renamed(struct tessera_bo *old, struct drm_file *file,
 			struct tessera_paging_queue *queue, struct drm_tessera_lock *args)
 {
@@ -226,9 +234,9 @@ static int lock_renamed(struct tessera_bo *old, struct drm_file *file,
 
 /**
  * tessera_lock() - begin CPU access to an object
- * @file: who wants it
- * @queue: of who pays for a new instance
- * @args: the object and how; receives where to map it
+ * @file: the file that locks it
+ * @queue: paging queue of the client that is charged for a new instance
+ * @args: the object and flags; receives the mmap offset
  *
  * Return: 0, or one of the errors of &struct drm_tessera_lock.
  */
@@ -260,12 +268,13 @@ int tessera_lock(struct drm_file *file, struct tessera_paging_queue *queue,
 /**
  * tessera_unlock() - end CPU access to an object
  * @tdev: the device
- * @file: who had it
+ * @file: the file that has locked it
  * @handle: the object
- * @pad: zero
+ * @pad: must be zero
  * @kind: TESSERA_LOCK_*
  *
- * Return: 0, -ENOENT, or -EINVAL if the file has not locked it like this.
+ * Return: 0, -ENOENT, or -EINVAL if the file has no such lock of the object or
+ * @pad is not zero.
  */
 int tessera_unlock(struct tessera_device *tdev, struct drm_file *file, u32 handle, u32 pad,
 		   enum tessera_lock_kind kind)
@@ -290,10 +299,10 @@ int tessera_unlock(struct tessera_device *tdev, struct drm_file *file, u32 handl
 }
 
 /**
- * tessera_ioctl_unlock() - end CPU access that is synchronised
+ * tessera_ioctl_unlock() - end synchronised CPU access
  * @drm: the device
  * @data: &struct drm_tessera_unlock
- * @file: who had it
+ * @file: the file that has locked it
  *
  * Return: 0, or one of the errors of the struct.
  */

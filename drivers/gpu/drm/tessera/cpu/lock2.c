@@ -2,14 +2,17 @@
 /**
  * DOC: Lock2 and Unlock2
  *
- * A way to an address, and no more: whoever locks like this synchronises by himself. Nothing
- * here waits for a job. Where an object has to move for it, that move waits, and the first access to a
+ * CPU access without synchronisation: the client only gets an address and
+ * synchronises with its jobs itself. Lock2 never waits for a job. If the object
+ * has to move for it, the move waits for the jobs, and the first access to a
  * mapping waits for the move (cpu/fault.c).
  *
- * No swizzling range is ever taken (LOCK-13): a swizzled object is seen as it lies in memory.
+ * Lock2 never acquires a swizzling range (LOCK-13): a swizzled object is seen
+ * as it lies in memory.
  *
- * What is cached, or has no CPU access of its own, is seen in its system pages only. So it leaves memory
- * to be locked, and stays out of it until it is unlocked (LOCK-15, LOCK-21).
+ * An object that is cached, or that has no CPU access of its own, is seen
+ * through its system pages only. Lock2 makes it leave memory segments, and it
+ * stays out of them until it is unlocked (LOCK-15, LOCK-21).
  */
 
 #include <drm/drm_drv.h>
@@ -24,7 +27,7 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* To its system pages, if jobs can use it there. */
+/* Move the object to its system pages. Fails if jobs could not use it there. */
 static int lock2_leave_memory(struct tessera_bo *bo)
 {
 	if (atomic_read(&bo->lost))
@@ -47,11 +50,11 @@ static int lock2_prepare(struct tessera_bo *bo, bool raw)
 		return lock2_leave_memory(bo);
 	ret = tessera_access_prepare(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT, raw);
 
-	/* The bytes are on their way. */
+	/* Moves are still under way; the fault handler waits for them. */
 	return ret == -EINPROGRESS ? 0 : ret;
 }
 
-/* -ENXIO: the file is not known. */
+/* -ENXIO: call tessera_locks_open() for @file and try again. */
 static int lock2_reserved(struct tessera_bo *bo, struct drm_file *file)
 {
 	bool raw = bo->layout != DRM_TESSERA_LAYOUT_LINEAR;
@@ -89,10 +92,10 @@ static int lock2_take(struct tessera_bo *bo, struct drm_file *file, u32 handle)
 }
 
 /**
- * tessera_ioctl_lock2() - get an address for the CPU
+ * tessera_ioctl_lock2() - get an address for unsynchronised CPU access
  * @drm: the device
  * @data: &struct drm_tessera_lock2
- * @file: who wants it
+ * @file: the file that locks it
  *
  * Return: 0, or one of the errors of the struct.
  */
@@ -108,7 +111,7 @@ int tessera_ioctl_lock2(struct drm_device *drm, void *data, struct drm_file *fil
 	bo = tessera_bo_lookup(file, args->handle);
 	if (!bo)
 		return -ENOENT;
-	/* The process has an address of it. */
+	/* The process accesses user memory at its own address. */
 	ret = bo->user ? -EPERM : lock2_take(bo, file, args->handle);
 	if (!ret) {
 		args->mmap_offset = drm_vma_node_offset_addr(&bo->tbo.base.vma_node);
@@ -120,10 +123,10 @@ int tessera_ioctl_lock2(struct drm_device *drm, void *data, struct drm_file *fil
 }
 
 /**
- * tessera_ioctl_unlock2() - give the address up
+ * tessera_ioctl_unlock2() - end unsynchronised CPU access
  * @drm: the device
  * @data: &struct drm_tessera_unlock2
- * @file: who had it
+ * @file: the file that has locked it
  *
  * Return: 0, or one of the errors of the struct.
  */

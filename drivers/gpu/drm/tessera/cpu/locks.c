@@ -2,19 +2,22 @@
 /**
  * DOC: locks
  *
- * Who has locked an object for CPU access is kept with it: open files, each with a count of
- * either kind, known from the first lock until the file closes its handle. That gives up what
- * it has locked, so nothing is left when it dies.
+ * Record which open files have locked an object for CPU access. The object has
+ * an entry per file with a count for each kind of lock. The entry exists from
+ * the file's first lock until the file closes its handle, which ends all its
+ * locks. No lock outlives its process.
  *
- * Locks of a swizzled object are for its linear bytes or for the raw ones. It is its one mapping
- * that shows either, to everybody: so all locks of an object at a time are of one kind, and the
- * mappings are taken away when that changes. What has no CPU access of its own has mappings that
- * show something only while it is locked.
+ * A lock of a swizzled object is for its linear bytes or for the raw ones. The
+ * object's mappings show the same bytes to all clients. Therefore all locks of
+ * an object at a time are for the same bytes, and the mappings are removed when
+ * that changes. An object without CPU access of its own is visible in its
+ * mappings only while it is locked.
  *
- * A client that has locked an object which is in no segment, and has no aperture to go to, gets no
- * job that needs it in memory before it unlocks it (LOCK-22), and no framebuffer that it has made of
- * the object is shown. A lock binds its own file only: others move the object, and the next CPU
- * access follows it or brings it back.
+ * A client that locks an object which is in no segment and supports no aperture
+ * excludes it from memory segments for its own submissions until it unlocks it
+ * (LOCK-22). A framebuffer that the client has made of the object is not
+ * scanned out either. A lock binds its own file only. Other clients may move
+ * the object, and the next CPU access follows it or brings it back.
  */
 
 #include <linux/list.h>
@@ -33,10 +36,13 @@
 /* Locks of one object by one open file. */
 struct lock_file {
 	struct list_head node;
-	/* Only compared. */
+	/* Only compared, never dereferenced. */
 	struct drm_file *file;
 	u64 counts[TESSERA_LOCK_KINDS];
-	/* It locked the object while that was in no segment, and had no aperture to go to. */
+	/*
+	 * The file locked the object while it was in no segment and supported
+	 * no aperture.
+	 */
 	bool keeps_out;
 };
 
@@ -53,7 +59,7 @@ static struct lock_file *locks_find(struct tessera_bo *bo, struct drm_file *file
 	return NULL;
 }
 
-/* Count a lock by a file that is known; false if it is not. */
+/* Count a lock of a file that has an entry; false if it has none. */
 static bool locks_count(struct tessera_bo *bo, struct drm_file *file, enum tessera_lock_kind kind)
 {
 	struct lock_file *entry;
@@ -71,7 +77,7 @@ static bool locks_count(struct tessera_bo *bo, struct drm_file *file, enum tesse
 	return entry;
 }
 
-/* Make a file known, which it stays as long as it has the handle. */
+/* Add an entry for a file, which exists until the file closes its handle. */
 static int locks_add_file(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
@@ -98,7 +104,7 @@ static void locks_release_locked(struct tessera_bo *bo, u64 tracked, u64 untrack
 	bo->locks.untracked -= untracked;
 }
 
-/* What mappings show is under the reservation. */
+/* True if locks change what mappings show; they then need the reservation. */
 static bool locks_change_view(const struct tessera_bo *bo)
 {
 	return bo->layout != DRM_TESSERA_LAYOUT_LINEAR || !(bo->flags & DRM_TESSERA_BO_CPU_ACCESS);
@@ -121,8 +127,10 @@ static void locks_set_raw(struct tessera_bo *bo, bool raw)
 	if (!bo->window.num_ranges)
 		return;
 	/*
-	 * A range is a buffer: what went through it is in memory, and found by the next one, when it ends.
-	 * To set one up takes the device long, so an object that changes too often is evicted.
+	 * A range acts as a write buffer: releasing it writes its contents
+	 * back, and the next range reads them from memory. The device takes
+	 * long to set up a range, so an object that alternates too often is
+	 * evicted.
 	 */
 	tessera_swizzle_range_release(bo);
 	bo->window.losses++;
@@ -142,8 +150,8 @@ static void locks_end(struct tessera_bo *bo)
 /**
  * tessera_locks_drop() - end a lock
  * @bo: the object
- * @file: who had it
- * @kind: of which kind
+ * @file: the file that has locked it
+ * @kind: kind of the lock
  *
  * Return: false if the file has no such lock.
  */
@@ -173,7 +181,10 @@ static void locks_forget_file(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *entry;
 
-	/* Who is about to add himself looks for the handle afterwards. */
+	/*
+	 * If another thread is just adding an entry, it looks up the handle
+	 * afterwards and removes the entry.
+	 */
 	if (list_empty(&bo->locks.files))
 		return;
 	locks_begin(bo);
@@ -190,9 +201,9 @@ static void locks_forget_file(struct tessera_bo *bo, struct drm_file *file)
 }
 
 /**
- * tessera_locks_close() - give up the locks of a file
+ * tessera_locks_close() - end all locks of a file
  * @gem: the object
- * @file: whose handle is closed
+ * @file: the file that closes its handle
  */
 void tessera_locks_close(struct drm_gem_object *gem, struct drm_file *file)
 {
@@ -200,12 +211,14 @@ void tessera_locks_close(struct drm_gem_object *gem, struct drm_file *file)
 }
 
 /**
- * tessera_locks_open() - before the first lock of a file
+ * tessera_locks_open() - add an entry for a file before its first lock
  * @bo: the object
- * @file: who is going to lock it
- * @handle: the file's for the object
+ * @file: the file that is going to lock it
+ * @handle: the file's handle of the object
  *
- * The handle may have been closed meanwhile: if not by now, that will make the file forgotten.
+ * The handle may have been closed meanwhile, before the entry was added. Look
+ * it up again and remove the entry if it is gone. A later close removes the
+ * entry itself.
  *
  * Return: 0, -ENOENT or -ENOMEM.
  */
@@ -228,11 +241,12 @@ int tessera_locks_open(struct tessera_bo *bo, struct drm_file *file, u32 handle)
 }
 
 /**
- * tessera_locks_conflict() - ask whether others see other bytes than a lock is for
+ * tessera_locks_conflict() - ask whether existing locks are for other bytes
  * @bo: the object, reservation held
- * @raw: as they lie in memory, not in linear order
+ * @raw: the new lock is for the bytes as they lie in memory, not in linear
+ *	order
  *
- * Return: true if there are locks of the other sort.
+ * Return: true if there are locks for the other order.
  */
 bool tessera_locks_conflict(struct tessera_bo *bo, bool raw)
 {
@@ -249,7 +263,7 @@ static void locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
 		return;
 	spin_lock(&bo->locks.lock);
 	entry = locks_find(bo, file);
-	/* The handle may have been closed since. */
+	/* The handle may have been closed since, which removes the entry. */
 	if (entry)
 		entry->keeps_out = true;
 	spin_unlock(&bo->locks.lock);
@@ -257,13 +271,13 @@ static void locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
 
 /**
  * tessera_locks_add() - lock an object
- * @bo: the object, reservation held, where the CPU sees it; no conflict
- * @file: who wants it
- * @kind: of which kind
- * @raw: as the bytes lie in memory, not in linear order
+ * @bo: the object, reservation held, with a CPU view; no conflict
+ * @file: the file that locks it
+ * @kind: kind of the lock
+ * @raw: for the bytes as they lie in memory, not in linear order
  *
- * Return: 0; -EINVAL if it is offered; or -ENXIO if the file is not known: to be called again after
- * tessera_locks_open(), without the reservation.
+ * Return: 0; -EINVAL if the object is offered; or -ENXIO if the file has no
+ * entry: drop the reservation, call tessera_locks_open() and try again.
  */
 int tessera_locks_add(struct tessera_bo *bo, struct drm_file *file, enum tessera_lock_kind kind,
 		      bool raw)
@@ -281,14 +295,15 @@ int tessera_locks_add(struct tessera_bo *bo, struct drm_file *file, enum tessera
 }
 
 /**
- * tessera_locks_keep_out() - ask whether a client's own locks keep an object out of memory segments
+ * tessera_locks_keep_out() - ask whether a client's own locks exclude an object
+ * from memory segments
  * @bo: the object; final only under its reservation
  * @file: the client
  *
- * Locks of other files do not count (LOCK-30): they may be those of a client to which this one has
- * exported the object, or which has exported it to this one.
+ * Locks of other files do not count (LOCK-30). They may belong to a client that
+ * has exported the object to this one, or imported it from this one.
  *
- * Return: true if so, until the client unlocks it.
+ * Return: true if they do, until the client unlocks it.
  */
 bool tessera_locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
 {
@@ -308,12 +323,14 @@ bool tessera_locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
 }
 
 /**
- * tessera_locks_refuse() - ask whether a client's own locks keep its jobs from an object
+ * tessera_locks_refuse() - ask whether a client's own locks keep its jobs from
+ * using an object
  * @bo: the object; final only under its reservation
  * @file: the client
  * @write: the job writes it
  *
- * Return: true if tessera_locks_keep_out() does and no aperture serves the job.
+ * Return: true if the locks exclude it from memory segments and no aperture
+ * serves the job.
  */
 bool tessera_locks_refuse(struct tessera_bo *bo, struct drm_file *file, bool write)
 {

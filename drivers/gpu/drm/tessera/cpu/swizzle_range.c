@@ -2,21 +2,26 @@
 /**
  * DOC: swizzling ranges
  *
- * Behind BAR 2 the segment is shown a second time, through ranges, each of which makes a
- * swizzled surface appear linear there (WDDM: swizzling ranges, apertures). An object is seen at its
- * offset in the segment, whatever range it has (SWZ-7, SWZ-8): what changes hands is who shows
- * anything at all, not where.
+ * A second view of the segment, behind BAR 2's linear one, goes through ranges.
+ * Each range makes a swizzled surface appear linear there (WDDM: swizzling
+ * ranges, apertures). The object appears at its offset in the segment,
+ * whichever range it has (SWZ-7, SWZ-8). A range decides whether an object is
+ * visible there, not where.
  *
- * A range shows so many rows that most objects need one; of larger ones each *part* has
- * its own, which comes and goes by itself (SWZ-29). A range stays with its object until the
- * object moves or dies, or another comes and none is free (pure/range_lru.c).
+ * A range shows up to TSR_SURF_MAX_DIM rows, so most objects need only one.
+ * Each *part* of a larger object has a range of its own, which is acquired and
+ * released separately (SWZ-29). An object keeps its ranges until it moves or is
+ * destroyed, or until another object needs one and none is free
+ * (pure/range_lru.c).
  *
- * An object gets and loses ranges with its reservation held. Whose range is to go to another has
- * its reservation tried, so that nobody is in the middle of a fault on it; who is busy keeps
- * what it has. CPU mappings are taken away before a range ends.
+ * An object gets and loses ranges with its reservation held. A caller that
+ * takes a range from another object tries that object's reservation, so that no
+ * fault is in progress on it. If the reservation is contended the object keeps
+ * the range. CPU mappings are removed before a range ends.
  *
- * The mutex, a leaf but for the locks of CPU mappings, protects table and registers, so that
- * one range is set up or ended at a time (SWZ-31). Engines have no part in it.
+ * The mutex protects table and registers, so that one range is set up or ended
+ * at a time (SWZ-31). It is a leaf, except that the locks of CPU mappings nest
+ * inside it. Engines are not involved.
  */
 
 #include <linux/mm.h>
@@ -38,30 +43,36 @@
 
 static_assert(DRM_TESSERA_LAYOUT_TILE4K == TSR_LAYOUT_TILE4K);
 static_assert(DRM_TESSERA_LAYOUT_MORTON == TSR_LAYOUT_MORTON);
-/* Parts begin with a row of tiles, and with a page. */
+/* A part begins at a row of tiles and at a page. */
 static_assert(TSR_SURF_MAX_DIM % TSR_TILE_ROWS == 0);
 static_assert(TSR_SURF_MAX_DIM * TSR_TILE_WIDTH_BYTES % PAGE_SIZE == 0);
 
-/* Who has a range. */
+/* The owner of a range. */
 struct swizzle_range {
 	struct tessera_bo *bo;
-	/* TSR_SURF_MAX_DIM rows each. */
+	/* Number of the part, of TSR_SURF_MAX_DIM rows each. */
 	u32 part;
 };
 
 struct tessera_swizzle_ranges {
-	/* Protects what follows, and the registers. */
+	/* Protects the members below, and the registers. */
 	struct mutex lock;
-	/* Counts uses. */
+	/* Counts the uses of ranges, for the LRU order. */
 	u64 clock;
 	struct swizzle_range range[TSR_MAX_SWIZZLE_RANGES];
 	struct tessera_range_use use[TSR_MAX_SWIZZLE_RANGES];
-	/* Constant: how many there are; CPU bus address of the window that shows segments through them. */
+	/*
+	 * Constant: number of ranges, and CPU bus address of the window that
+	 * shows segments through them.
+	 */
 	u32 num;
 	u64 bus;
 };
 
-/* The window shows each segment that has ranges where BAR 2 shows it from its beginning. */
+/*
+ * End of all segments that have ranges. The window shows each of them at the
+ * same offset at which BAR 2 shows it from its beginning.
+ */
 static u64 window_end(struct tessera_device *tdev)
 {
 	u64 end = 0;
@@ -78,10 +89,10 @@ static u64 window_end(struct tessera_device *tdev)
 }
 
 /**
- * tessera_swizzle_range_init() - set ranges up, if there are any
- * @tdev: the device, just reset: no range is on
+ * tessera_swizzle_range_init() - set up swizzling ranges, if there are any
+ * @tdev: the device, just reset: no range is enabled
  *
- * Return: 0, -EINVAL if registers, segments and BAR do not go together, or -ENOMEM.
+ * Return: 0, -EINVAL if registers, segments and BAR do not match, or -ENOMEM.
  */
 int tessera_swizzle_range_init(struct tessera_device *tdev)
 {
@@ -115,11 +126,11 @@ int tessera_swizzle_range_init(struct tessera_device *tdev)
 }
 
 /**
- * tessera_swizzle_range_serves() - ask whether the CPU could see an object through ranges
+ * tessera_swizzle_range_serves() - ask whether ranges can show an object
  * @bo: the object
- * @seg: where it is, or NULL
+ * @seg: the segment that it is in, or NULL
  *
- * Return: true if it could, with ranges enough.
+ * Return: true if they can, given enough free ranges.
  */
 bool tessera_swizzle_range_serves(struct tessera_bo *bo, const struct tessera_segment *seg)
 {
@@ -128,7 +139,7 @@ bool tessera_swizzle_range_serves(struct tessera_bo *bo, const struct tessera_se
 	       bo->layout != DRM_TESSERA_LAYOUT_LINEAR;
 }
 
-/* ---- Parts --------------------------------------------------------------------- */
+/* ---- Parts --------------------------------------------------------------- */
 
 static u64 part_bytes(const struct tessera_bo *bo)
 {
@@ -140,7 +151,7 @@ static u32 part_of(const struct tessera_bo *bo, u64 page)
 	return div64_u64(page << PAGE_SHIFT, part_bytes(bo));
 }
 
-/* Bytes of an object before a part, and in it. */
+/* Bytes of an object before a part. */
 static u64 part_begin(const struct tessera_bo *bo, u32 part)
 {
 	return part_bytes(bo) * part;
@@ -151,9 +162,9 @@ static u64 part_size(const struct tessera_bo *bo, u32 part)
 	return min(part_bytes(bo), tessera_bo_bytes(bo) - part_begin(bo, part));
 }
 
-/* ---- Registers ------------------------------------------------------------------- */
+/* ---- Registers ----------------------------------------------------------- */
 
-/* TSR_SWR_*: what the device says. */
+/* Enable a range; returns the device's answer, TSR_SWR_*. */
 static u32 range_enable(struct tessera_bo *bo, u32 index, u32 part)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
@@ -182,7 +193,7 @@ static void range_disable(struct tessera_device *tdev, u32 index)
 	drm_dev_exit(idx);
 }
 
-/* ---- Getting and losing a range ------------------------------------------------------ */
+/* ---- Getting and losing a range ------------------------------------------ */
 
 static void release_locked(struct tessera_device *tdev, u32 index)
 {
@@ -198,7 +209,10 @@ static void release_locked(struct tessera_device *tdev, u32 index)
 	ranges->use[index].taken = false;
 }
 
-/* False if somebody is busy with the object that has it; @bo is the one that wants it. */
+/*
+ * Take a range from its object for @bo. False if the reservation of the range's
+ * object is contended.
+ */
 static bool take_away_locked(struct tessera_bo *bo, u32 index)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
@@ -217,13 +231,16 @@ static bool take_away_locked(struct tessera_bo *bo, u32 index)
 	return true;
 }
 
-/* Locked, and its linear bytes are meant. */
+/* True if the object is locked for its linear bytes. */
 static bool keeps(const struct tessera_bo *bo)
 {
 	return READ_ONCE(bo->locks.held) && !READ_ONCE(bo->locks.raw);
 }
 
-/* End the range that can be done without best, but none of these parts of the object itself. */
+/*
+ * End the least useful range. Ranges that show parts @first to @last of @bo
+ * itself stay.
+ */
 static int make_room_locked(struct tessera_bo *bo, u32 first, u32 last)
 {
 	struct tessera_swizzle_ranges *ranges = tessera_bo_device(bo)->swizzle_ranges;
@@ -283,8 +300,9 @@ static void give_locked(struct tessera_bo *bo, u32 index, u32 part)
 }
 
 /*
- * A part, among others that are wanted along with it. Ranges may have more in common than their
- * number: one that is free is of no use then until another has ended (SWZ-28).
+ * Acquire a range for a part. Parts @first to @last are wanted together. Ranges
+ * may share a device resource other than their number. A free range may then be
+ * unavailable until another one has ended (SWZ-28).
  */
 static int acquire_locked(struct tessera_bo *bo, u32 part, u32 first, u32 last)
 {
@@ -313,13 +331,14 @@ static int acquire_locked(struct tessera_bo *bo, u32 part, u32 first, u32 last)
 }
 
 /**
- * tessera_swizzle_range_acquire() - have part of an object appear linear
- * @bo: the object, reservation held, in a segment that ranges serve; inside drm_dev_enter()
- * @first: first page of it
+ * tessera_swizzle_range_acquire() - make part of an object appear linear
+ * @bo: the object, reservation held, in a segment that ranges serve; inside
+ *	drm_dev_enter()
+ * @first: first page of the part
  * @count: number of pages, not 0
  *
- * Return: 0, also if it does already; or -ENOSPC if there are not enough ranges that others
- * can do without.
+ * Return: 0, also if it appears linear already; or -ENOSPC if too few ranges
+ * are free or can be taken from other objects.
  */
 int tessera_swizzle_range_acquire(struct tessera_bo *bo, u64 first, u64 count)
 {
@@ -340,8 +359,9 @@ int tessera_swizzle_range_acquire(struct tessera_bo *bo, u64 first, u64 count)
 }
 
 /**
- * tessera_swizzle_range_release() - the place of an object shows no more
- * @bo: the object, reservation held and CPU mappings gone, or nobody has it any more
+ * tessera_swizzle_range_release() - end all ranges of an object
+ * @bo: the object; either its reservation is held and its CPU mappings are
+ *	removed, or its last reference is gone
  */
 void tessera_swizzle_range_release(struct tessera_bo *bo)
 {
@@ -359,11 +379,12 @@ void tessera_swizzle_range_release(struct tessera_bo *bo)
 }
 
 /**
- * tessera_swizzle_range_left() - how far what shows a page goes on
+ * tessera_swizzle_range_left() - count the pages from a page to the end of its
+ * part
  * @bo: the object, seen through ranges
- * @page: which of its pages
+ * @page: number of the page in the object
  *
- * Return: pages of the same part, this one counted.
+ * Return: number of pages, including @page.
  */
 u64 tessera_swizzle_range_left(struct tessera_bo *bo, u64 page)
 {
@@ -373,9 +394,9 @@ u64 tessera_swizzle_range_left(struct tessera_bo *bo, u64 page)
 }
 
 /**
- * tessera_swizzle_range_pfn() - where the CPU finds a page of an object
+ * tessera_swizzle_range_pfn() - CPU address of a page of an object
  * @bo: the object, reservation held, in a segment that ranges serve
- * @page: which of its pages
+ * @page: number of the page in the object
  *
  * Return: page frame number.
  */
@@ -400,9 +421,9 @@ static void print_locked(struct tessera_swizzle_ranges *ranges, u32 index, struc
 }
 
 /**
- * tessera_swizzle_range_print() - say who has the ranges
+ * tessera_swizzle_range_print() - print the owners of the ranges
  * @tdev: the device
- * @p: where to
+ * @p: output
  */
 void tessera_swizzle_range_print(struct tessera_device *tdev, struct drm_printer *p)
 {

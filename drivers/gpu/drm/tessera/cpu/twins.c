@@ -2,10 +2,12 @@
 /**
  * DOC: twins
  *
- * A surface that the GPU has swizzled in a segment where the CPU would see it as it lies is two
- * allocations (SWZ-18): one that the GPU uses, and its twin, which the CPU does. User space copies
- * between the two with jobs. Here they are made, together or not at all; from then on each is an object
- * like any other, and only the lock knows a twin (cpu/lock.c). Called by the ioctl, without locks.
+ * Create the two objects of a surface pair. A surface that the GPU has swizzled
+ * in a segment whose raw layout the CPU would see needs two allocations
+ * (SWZ-18). The GPU uses one and the CPU the other, its twin. User space copies
+ * between them with jobs. This file creates both or neither. Afterwards each is
+ * an ordinary object, and only the lock code knows twins (cpu/lock.c). Called
+ * by the ioctl with no lock held.
  */
 
 #include <drm/drm_file.h>
@@ -17,7 +19,7 @@
 #include "pure/surface.h"
 #include "tessera_assert.h"
 
-/* The private data of one, made part of what is asked for. */
+/* Apply the private data of one object to its creation arguments. */
 static int twin_interpret(struct tessera_device *tdev, struct drm_tessera_bo_create *args,
 			  const struct tessera_private *priv)
 {
@@ -71,14 +73,17 @@ static int twins_publish(struct drm_file *file, struct tessera_bo *const *bos,
 }
 
 /**
- * tessera_twins_create() - create the two objects of a surface, and handles for them
+ * tessera_twins_create() - create the two objects of a surface, and handles for
+ * them
  * @tdev: the device
- * @file: who gets the handles
- * @queue: of who pays
- * @args: what each shall be, but for what @privs say; receive the handles
- * @privs: what is in each; checked here
+ * @file: the file that gets the handles
+ * @queue: paging queue of the client that is charged
+ * @args: the two requested objects, without what @privs define; receive the
+ *	handles
+ * @privs: private data of each; checked here
  *
- * Return: 0, or with nothing created an error of tessera_twins_check() or tessera_gem_new().
+ * Return: 0, or with nothing created an error of tessera_twins_check() or
+ * tessera_gem_new().
  */
 int tessera_twins_create(struct tessera_device *tdev, struct drm_file *file,
 			 struct tessera_paging_queue *queue,

@@ -2,16 +2,22 @@
 /**
  * DOC: objects of user memory
  *
- * Memory of the process that asks for it, as an object: private and anonymous, so that nobody else has anything
- * to say about its pages. The object has places in apertures, and is never in memory, nor swapped out by TTM: the kernel does
- * that, as with all memory of the process.
+ * Make memory of the calling process an object. The memory must be private and
+ * anonymous, so that its pages belong to this process alone. The object has
+ * placements in apertures. It is never in a memory segment, and TTM does not
+ * swap it out: the kernel's reclaim does that, as for all memory of the
+ * process.
  *
- * Pages are looked up before they are used, with nothing held: that takes locks of the process's memory, may have to bring pages
- * in, and waits for who changes it. Where parts of a submission are armed it waits for nobody for long. Whether they still are the right ones when the job is armed is for mem/user.c
- * to say; if not, they are looked up again.
+ * Pages are looked up before use and with no lock held. The lookup takes locks
+ * of the process's address space, may have to fault pages in, and waits for a
+ * thread that is changing the mapping. When parts of a submission are being
+ * armed, the lookup has a time limit. mem/user.c tells whether the pages are
+ * still current when the job is armed. If they are not, they are looked up
+ * again.
  *
- * The memory is that of the process that has made the object, whoever uses it. When that has gone, or has
- * unmapped it, the object stays, and cannot be used.
+ * The memory belongs to the process that created the object, whichever process
+ * uses it. When that process has exited or unmapped the memory, the object
+ * still exists but cannot be used.
  */
 
 #include <linux/hmm.h>
@@ -36,10 +42,13 @@
 #include "tessera_wait.h"
 
 /**
- * tessera_userptr_offered() - ask whether the device can use memory of processes
+ * tessera_userptr_offered() - ask whether the device can use memory of
+ * processes
  * @tdev: the device
  *
- * What the CPU caches of it the kernel could not write back in time, and nobody would say when to copy what is bounced.
+ * A device that does not snoop is excluded because the kernel could not write
+ * back the CPU's cache lines in time. With bounce buffers no event tells when
+ * to copy.
  *
  * Return: true if it can.
  */
@@ -49,7 +58,10 @@ bool tessera_userptr_offered(struct tessera_device *tdev)
 	       !tessera_compat_pool_is_dma(&tdev->ttm.pool);
 }
 
-/* The mmap lock is held. -EPERM: others have a part in it, or it may not be used like this. */
+/*
+ * The mmap lock is held. -EPERM: the memory is not private and anonymous, or
+ * its protection does not allow this use.
+ */
 static int check_memory(struct mm_struct *mm, unsigned long start, unsigned long end,
 			bool write)
 {
@@ -87,8 +99,8 @@ static int check_now(unsigned long start, unsigned long end, bool write)
 /**
  * tessera_userptr_create() - make an object of memory of the calling process
  * @tdev: the device
- * @file: who gets the handle
- * @queue: of who pays for its places
+ * @file: the file that gets the handle
+ * @queue: paging queue of the client that is charged for its placements
  * @args: which memory, flags checked; receives the handle
  *
  * Return: 0, or one of the errors of &struct drm_tessera_bo_from_user.
@@ -129,8 +141,9 @@ int tessera_userptr_create(struct tessera_device *tdev, struct drm_file *file,
 }
 
 /*
- * With an end, who has the lock is not waited for: he may be about to change the memory, which waits for jobs that come behind
- * the gate that is closed here. Nobody wakes those who only try, so they look once in a tick.
+ * Take the mmap lock. With @end set, do not sleep on it: its owner may be
+ * changing the memory, and may then wait for jobs behind the gate that this
+ * submission keeps closed. A trylock has no wakeup, so retry once per tick.
  */
 static int lock_memory(struct tessera_user *user, u64 end)
 {
@@ -139,7 +152,7 @@ static int lock_memory(struct tessera_user *user, u64 end)
 	if (!end)
 		return mmap_read_lock_killable(mm);
 	while (!mmap_read_trylock(mm)) {
-		/* That is waited for asleep. */
+		/* The caller sleeps until that change is done. */
 		if (tessera_user_is_changing(user))
 			return -EBUSY;
 		if (fatal_signal_pending(current))
@@ -152,7 +165,10 @@ static int lock_memory(struct tessera_user *user, u64 end)
 	return 0;
 }
 
-/* -EBUSY: they have changed meanwhile. Whatever else keeps it from its pages is for its user to know as one error. */
+/*
+ * -EBUSY: the pages have changed meanwhile. Other failures to reach the pages
+ * are reported as -EFAULT.
+ */
 static int find_pages(struct tessera_user *user, struct hmm_range *range, u64 end)
 {
 	struct mm_struct *mm = range->notifier->mm;
@@ -170,7 +186,7 @@ static int find_pages(struct tessera_user *user, struct hmm_range *range, u64 en
 	       -EFAULT : ret;
 }
 
-/* Inside drm_dev_enter(), with the object's reservation. */
+/* Called inside drm_dev_enter(), with the object's reservation held. */
 static int take_pages_locked(struct tessera_bo *bo, const struct hmm_range *range)
 {
 	struct tessera_user *user = bo->user;
@@ -178,7 +194,10 @@ static int take_pages_locked(struct tessera_bo *bo, const struct hmm_range *rang
 
 	if (!tessera_user_is_gone(user))
 		return 0;
-	/* Jobs use the pages it has, or what was found may be another's by now. */
+	/*
+	 * Jobs may use the pages that the object has, or the pages found may be
+	 * stale.
+	 */
 	if (!tessera_user_may_change(user, range->notifier_seq))
 		return -EBUSY;
 	ret = tessera_backing_set_user(bo, range->hmm_pfns,
@@ -205,7 +224,7 @@ static int take_pages(struct tessera_bo *bo, const struct hmm_range *range)
 	return ret;
 }
 
-/* That makes jobs, so the device is not to be reset meanwhile. */
+/* This may create jobs, so keep the device from being reset meanwhile. */
 static int take_pages_unlocked(struct tessera_bo *bo, const struct hmm_range *range)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
@@ -223,7 +242,10 @@ static int try_once(struct tessera_bo *bo, struct hmm_range *range, u64 end)
 	struct tessera_user *user = bo->user;
 	int ret;
 
-	/* For jobs, asleep. Then those who change it have done so in a moment. */
+	/*
+	 * Sleep until threads that change the memory have stopped waiting for
+	 * jobs. They finish their change soon after.
+	 */
 	ret = tessera_user_wait(user, end);
 	if (ret)
 		return ret;
@@ -250,15 +272,18 @@ static int try_pages(struct tessera_bo *bo, struct hmm_range *range, u64 end)
 }
 
 /**
- * tessera_userptr_ready() - have an object have the pages that its addresses have
+ * tessera_userptr_ready() - give an object the pages that are at its addresses
  * @bo: the object; no reservation held
- * @end: 0: nothing at all is held, not even &tessera_device.reset_lock. Else that and a context's lock are, the gate may
- *	be closed, and nobody is waited for beyond this time, in jiffies
+ * @end: 0 if no lock is held, not even &tessera_device.reset_lock. Otherwise
+ *	that lock and a context's lock are held, the gate may be closed, and no
+ *	wait lasts beyond this time, in jiffies
  *
- * Nothing keeps them from changing afterwards: see tessera_users_begin(). Does nothing for what is no user memory.
+ * The pages may change again afterwards, see tessera_users_begin(). Does
+ * nothing for an object that is not user memory, or whose pages are current.
  *
- * Return: 0; -EFAULT if the memory is not there, not as it was, or not to be reached; -EBUSY if it changes time and again;
- * -ETIME; -ENODEV, -ENOMEM, -EINTR, -ERESTARTSYS.
+ * Return: 0; -EFAULT if the memory is unmapped, is no longer private and
+ * anonymous, or cannot be accessed; -EBUSY if it keeps changing; -ETIME;
+ * -ENODEV, -ENOMEM, -EINTR, -ERESTARTSYS.
  */
 int tessera_userptr_ready(struct tessera_bo *bo, u64 end)
 {
@@ -280,7 +305,10 @@ int tessera_userptr_ready(struct tessera_bo *bo, u64 end)
 				  GFP_KERNEL_ACCOUNT);
 	ret = range.hmm_pfns ? try_pages(bo, &range, end) : -ENOMEM;
 	kvfree(range.hmm_pfns);
-	/* The last one would unmap all, which waits for jobs. */
+	/*
+	 * The last reference unmaps the whole address space, which waits for
+	 * jobs. Drop it asynchronously.
+	 */
 	mmput_async(user->notifier.mm);
 
 	return ret;

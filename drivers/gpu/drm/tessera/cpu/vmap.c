@@ -2,13 +2,18 @@
 /**
  * DOC: mappings of the kernel
  *
- * For clients inside the kernel: the console, and other devices' drivers that draw with the CPU. Such
- * a mapping does not follow an object, so the object stays meanwhile: in memory that the CPU sees, if
- * it is shown there or just is there, else in its system pages, which a picture cannot be.
+ * Map objects for clients inside the kernel: the console, and other drivers
+ * that draw with the CPU. A kernel mapping cannot follow the object when it
+ * moves, so the object stays where it is meanwhile. An object in CPU-visible
+ * memory that can be scanned out stays there, up to the scanout limit of the
+ * segment. Any other object stays in its system pages, and cannot be scanned
+ * out then.
  *
- * Called with the object's reservation held, and waits for the object's moves like that: that is
- * paging of its owner, and none but users of the object wait, too. As moves wait for whatever
- * others have put there, it does so for a limited time, unless nobody else can.
+ * Called with the object's reservation held, also while it waits for the
+ * object's moves. These are paging work of the object's owner, and only users
+ * of the object wait for the reservation. A move may be queued behind fences
+ * that other clients leave unsignalled. The wait therefore has a time limit,
+ * unless the object can have no such fence.
  */
 
 #include <linux/io.h>
@@ -31,8 +36,9 @@
 #define VMAP_TIMEOUT_MS		10000
 
 /*
- * What only the kernel draws into has moves of ours alone. They end, behind the jobs of whoever had
- * the place before. And the console is told of no failure: it would take it for a bug.
+ * An object that only clients inside the kernel draw into has no foreign
+ * fences. Its moves end once the jobs of the previous owner of its placement
+ * do. Wait without a limit, as the console would report a failure as a bug.
  */
 static u32 timeout_ms(struct tessera_bo *bo)
 {
@@ -83,8 +89,8 @@ static int map_pages(struct tessera_bo *bo, struct iosys_map *map)
 }
 
 /*
- * Where the device was, or an object that is lost, is nothing to see: who has not heard of it yet draws to memory
- * that nobody looks at.
+ * Give a client that still draws after unplug, or into a lost object, plain
+ * memory that is not shown.
  */
 static int map_nowhere(struct tessera_bo *bo, struct iosys_map *map)
 {
@@ -97,7 +103,7 @@ static int map_nowhere(struct tessera_bo *bo, struct iosys_map *map)
 	return 0;
 }
 
-/* -EIO: the object is lost, maybe only since. */
+/* -EIO: the object is lost, maybe since the mapping was made. */
 static int vmap_inside(struct tessera_bo *bo, struct iosys_map *map)
 {
 	int ret;
@@ -123,10 +129,11 @@ static int vmap_inside(struct tessera_bo *bo, struct iosys_map *map)
 /**
  * tessera_vmap() - &drm_gem_object_funcs.vmap
  * @gem: the object, reservation held
- * @map: receives where it is
+ * @map: receives the address
  *
- * Return: 0; -EINVAL if it is offered; -EBUSY if it is shown where the CPU does not see it, or its bytes do
- * not come; or an error of tessera_residency_pin().
+ * Return: 0; -EINVAL if the object is offered; -EBUSY if it is scanned out
+ * where the CPU has no view, or if its moves are not done in time; or an error
+ * of tessera_residency_pin().
  */
 int tessera_vmap(struct drm_gem_object *gem, struct iosys_map *map)
 {

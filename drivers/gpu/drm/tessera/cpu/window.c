@@ -2,10 +2,12 @@
 /**
  * DOC: windows
  *
- * Through what the CPU sees an object where it is: its system pages, BAR 2 (SWZ-4), BAR 2 behind
- * swizzling ranges (SWZ-6), or pages of the host aperture. The state is the object's, changes with
- * its reservation held, and ends with its place: whatever moves an object closes its window
- * first, through a callback, as what moves objects (mem/) knows nothing of windows.
+ * A window shows an object to the CPU in its current placement: through its
+ * system pages, BAR 2 (SWZ-4), BAR 2 behind swizzling ranges (SWZ-6), or pages
+ * of the host aperture. The state belongs to the object, changes with its
+ * reservation held, and ends with its placement. The code that moves objects
+ * (mem/) does not know windows. It closes the window before a move through a
+ * callback.
  */
 
 #include <drm/tessera_drm.h>
@@ -18,16 +20,17 @@
 #include "tessera_trace.h"
 
 /**
- * tessera_cpu_window_open() - have part of an object where the CPU sees its bytes
+ * tessera_cpu_window_open() - give the CPU a view of part of an object in its
+ * placement
  * @bo: the object, reservation held; inside drm_dev_enter()
  * @first: first page of the part
  * @count: its pages, not 0
- * @raw: as they lie in memory; else in linear order
+ * @raw: show the bytes as they lie in memory; else in linear order
  *
- * Of the host aperture nothing is had yet, see tessera_cpu_window_show().
+ * Does not map pages of the host aperture, see tessera_cpu_window_show().
  *
- * Return: 0 as long as the reservation is held and the object is not moved; -ENOSPC if it
- * cannot be seen where it is; or -ENOMEM.
+ * Return: 0 as long as the reservation is held and the object is not moved; or
+ * -ENOSPC if the CPU cannot see it in its placement.
  */
 int tessera_cpu_window_open(struct tessera_bo *bo, u64 first, u64 count, bool raw)
 {
@@ -45,9 +48,11 @@ int tessera_cpu_window_open(struct tessera_bo *bo, u64 first, u64 count, bool ra
 }
 
 /**
- * tessera_cpu_window_show() - have a page of an object in the host aperture, if that shows it
- * @bo: the object, reservation held, after tessera_cpu_window_open(); inside drm_dev_enter()
- * @page: which of its pages
+ * tessera_cpu_window_show() - map a page of an object in the host aperture, if
+ * it is seen through that
+ * @bo: the object, reservation held, after tessera_cpu_window_open(); inside
+ *	drm_dev_enter()
+ * @page: number of the page in the object
  *
  * Return: 0 or an error of tessera_host_aperture_map().
  */
@@ -60,8 +65,9 @@ int tessera_cpu_window_show(struct tessera_bo *bo, u64 page)
 }
 
 /**
- * tessera_cpu_window_close() - the place of an object is about to be another's
- * @bo: the object, reservation held and CPU mappings gone, or nobody has it any more
+ * tessera_cpu_window_close() - end the view of an object's placement
+ * @bo: the object; either its reservation is held and its CPU mappings are
+ *	removed, or its last reference is gone
  */
 void tessera_cpu_window_close(struct tessera_bo *bo)
 {
@@ -71,10 +77,11 @@ void tessera_cpu_window_close(struct tessera_bo *bo)
 }
 
 /**
- * tessera_cpu_window_close_all() - the device is about to forget its windows
+ * tessera_cpu_window_close_all() - close all windows before the device loses
+ * them
  * @tdev: the device
  *
- * They are opened again by the next access.
+ * The next access opens a window again.
  */
 void tessera_cpu_window_close_all(struct tessera_device *tdev)
 {
@@ -99,12 +106,13 @@ static bool shown_by_ranges(struct tessera_bo *bo)
 }
 
 /**
- * tessera_cpu_window_pfn() - where the CPU finds a page of an object
- * @bo: the object, reservation held, in a memory segment, after tessera_cpu_window_open()
- * @page: which of its pages
+ * tessera_cpu_window_pfn() - CPU address of a page of an object
+ * @bo: the object, reservation held, in a memory segment, after
+ *	tessera_cpu_window_open()
+ * @page: number of the page in the object
  *
- * In BAR 2 that is the start of the window, plus segment, plus offset, nothing else (SWZ-3), and
- * likewise in the picture of the segment that ranges show.
+ * In BAR 2 the address is the start of the window plus segment plus offset and
+ * nothing else (SWZ-3). The same holds for the segment's view through ranges.
  *
  * Return: page frame number.
  */
@@ -125,11 +133,13 @@ unsigned long tessera_cpu_window_pfn(struct tessera_bo *bo, unsigned long page)
 }
 
 /**
- * tessera_cpu_window_left() - how many pages are open, if one is
+ * tessera_cpu_window_left() - count the pages from a page to the end of its
+ * window
  * @bo: the object, reservation held, after tessera_cpu_window_open()
  * @page: one of its pages that is open
  *
- * Return: number of pages, @page the first; the rest may want a window of their own.
+ * Return: number of pages, including @page. Pages beyond them may need a window
+ * of their own.
  */
 u64 tessera_cpu_window_left(struct tessera_bo *bo, u64 page)
 {
@@ -142,7 +152,8 @@ u64 tessera_cpu_window_left(struct tessera_bo *bo, u64 page)
 }
 
 /**
- * tessera_cpu_window_backing() - through what the CPU sees an object now
+ * tessera_cpu_window_backing() - kind of window through which the CPU sees an
+ * object
  * @bo: the object, reservation held, after tessera_cpu_window_open()
  *
  * Return: TESSERA_BACKING_*.
@@ -158,7 +169,7 @@ u32 tessera_cpu_window_backing(struct tessera_bo *bo)
 }
 
 /**
- * tessera_cpu_window_init() - set windows up
+ * tessera_cpu_window_init() - set up windows
  * @tdev: the device, just reset; segments are known
  *
  * Return: 0 or an error.
