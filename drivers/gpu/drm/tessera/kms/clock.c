@@ -2,10 +2,13 @@
 /**
  * DOC: display clock
  *
- * Vblanks have times on the device clock, clients want CLOCK_MONOTONIC. Whenever a time is converted
- * the device clock is read between two readings of ours, which tells in which interval their difference
- * lies. Intervals found before are still good but for the drift since, so what all of them have in
- * common is much narrower than one: times of vblanks keep the distance they have on the device.
+ * Convert times from the device clock to CLOCK_MONOTONIC. The device stamps
+ * vblanks with its own clock. For each conversion the device clock is read
+ * between two readings of CLOCK_MONOTONIC, which bounds the difference of the
+ * clocks to an interval. Earlier intervals remain valid if they are widened by
+ * the drift since then. The intersection of all of them is much narrower than a
+ * single one, so the converted times of vblanks keep the distances that they
+ * have on the device.
  */
 
 #include <kunit/visibility.h>
@@ -17,17 +20,18 @@
 #include "hw/hw.h"
 #include "kms/kms.h"
 
-/* The clocks drift apart by at most one part in so many. */
+/* The clocks drift apart by at most 1/5000. */
 #define CLOCK_DRIFT	5000
 
 /**
- * tessera_kms_clock_learn() - take a reading into account
- * @clock: what is known
- * @before: our clock before the device's was read
- * @device: the device's
- * @after: our clock after it was
+ * tessera_kms_clock_learn() - narrow the known difference of the clocks by a
+ * reading
+ * @clock: the known difference
+ * @before: CLOCK_MONOTONIC before the device clock was read
+ * @device: the device clock
+ * @after: CLOCK_MONOTONIC after it was read
  *
- * Return: how much our clock is ahead.
+ * Return: by how many ns CLOCK_MONOTONIC is ahead of the device clock.
  */
 s64 tessera_kms_clock_learn(struct tessera_kms_clock *clock, s64 before, s64 device, s64 after)
 {
@@ -35,7 +39,10 @@ s64 tessera_kms_clock_learn(struct tessera_kms_clock *clock, s64 before, s64 dev
 	s64 least = max(clock->least - drift, before - device);
 	s64 most = min(clock->most + drift, after - device);
 
-	/* Nothing in common: one of the clocks was set, or this is the first time. */
+	/*
+	 * The intervals do not overlap: one of the clocks was set, or this is
+	 * the first reading.
+	 */
 	if (!clock->at || least > most) {
 		least = before - device;
 		most = after - device;
@@ -49,13 +56,14 @@ s64 tessera_kms_clock_learn(struct tessera_kms_clock *clock, s64 before, s64 dev
 EXPORT_SYMBOL_IF_KUNIT(tessera_kms_clock_learn);
 
 /**
- * tessera_kms_clock_convert() - what our clock showed at a time of the device's
- * @tdev: the device, held with drm_dev_enter()
- * @clock: what is known
- * @device_ns: the time
- * @max_error: receives by how many ns that may be wrong
+ * tessera_kms_clock_convert() - convert a time of the device clock to
+ * CLOCK_MONOTONIC
+ * @tdev: the device; inside drm_dev_enter()
+ * @clock: the known difference of the clocks
+ * @device_ns: time on the device clock
+ * @max_error: receives the possible error in ns
  *
- * Return: the time.
+ * Return: the time on CLOCK_MONOTONIC.
  */
 ktime_t tessera_kms_clock_convert(struct tessera_device *tdev, struct tessera_kms_clock *clock,
 				  u64 device_ns, int *max_error)

@@ -2,8 +2,9 @@
 /**
  * DOC: CRCs of frames
  *
- * The device computes the CRC of each frame it shows; debugfs has them, as IGT expects. An entry
- * names the vblank that began its frame, as clients count vblanks.
+ * Pass the CRCs of frames to debugfs, in the form that IGT expects. The device
+ * computes the CRC of each frame that it scans out. An entry has the number of
+ * the vblank that began its frame, as clients count vblanks.
  */
 
 #include <drm/drm_crtc.h>
@@ -13,17 +14,17 @@
 #include "kms/kms.h"
 
 /**
- * tessera_events_set() - say which events raise interrupts
- * @tc: the CRTC; held with drm_dev_enter()
+ * tessera_events_set() - enable or disable interrupts for events of a CRTC
+ * @tc: the CRTC; inside drm_dev_enter()
  * @events: TSR_CRTC_INT_*
- * @on: whether these do; others stay as they are
+ * @on: enable these events; all others stay as they are
  */
 void tessera_events_set(struct tessera_crtc *tc, u32 events, bool on)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&tc->lock, flags);
-	/* Those of the past are nobody's. */
+	/* Discard events that happened while their interrupt was disabled. */
 	if (on)
 		tessera_crtc_write(tc, TSR_CRTC_INT_STATUS, events & ~tc->int_mask);
 	tc->int_mask = on ? tc->int_mask | events : tc->int_mask & ~events;
@@ -36,7 +37,7 @@ static const char * const sources[] = { "auto" };
 /**
  * tessera_crc_get_sources() - &drm_crtc_funcs.get_crc_sources
  * @crtc: the CRTC
- * @count: receives how many there are
+ * @count: receives the number of sources
  *
  * Return: their names.
  */
@@ -51,7 +52,7 @@ const char *const *tessera_crc_get_sources(struct drm_crtc *crtc, size_t *count)
  * tessera_crc_verify_source() - &drm_crtc_funcs.verify_crc_source
  * @crtc: the CRTC
  * @source: name of a source; NULL: none
- * @values_cnt: receives how many values an entry has
+ * @values_cnt: receives the number of values of an entry
  *
  * Return: 0 or -EINVAL.
  */
@@ -80,7 +81,7 @@ int tessera_crc_set_source(struct drm_crtc *crtc, const char *source)
 		return ret;
 	if (!drm_dev_enter(crtc->dev, &idx))
 		return -ENODEV;
-	/* Frames of before are nobody's. */
+	/* Discard the CRCs of earlier frames. */
 	tessera_crtc_write(tc, TSR_CRTC_CRC_CONTROL, 0);
 	tessera_events_set(tc, TSR_CRTC_INT_CRC, false);
 	WRITE_ONCE(tc->crc, source);
@@ -93,13 +94,15 @@ int tessera_crc_set_source(struct drm_crtc *crtc, const char *source)
 	return 0;
 }
 
-/* What clients call the vblank that the device calls @frame. */
+/*
+ * Convert @frame, the device's number of a vblank, to the number clients know.
+ */
 static u32 vblank_number(struct drm_crtc *crtc, u32 frame)
 {
 	struct drm_vblank_crtc *vblank = drm_crtc_vblank_crtc(crtc);
 	u32 number;
 
-	/* The two are of one moment under that lock only. */
+	/* The two numbers are consistent only under this lock. */
 	spin_lock(&crtc->dev->vblank_time_lock);
 	number = (u32)atomic64_read(&vblank->count) - vblank->last + frame;
 	spin_unlock(&crtc->dev->vblank_time_lock);
@@ -108,14 +111,14 @@ static u32 vblank_number(struct drm_crtc *crtc, u32 frame)
 }
 
 /**
- * tessera_crc_interrupt() - pass on what has come
- * @tc: the CRTC; its interrupt
+ * tessera_crc_interrupt() - pass queued CRCs to debugfs
+ * @tc: the CRTC, in its interrupt
  */
 void tessera_crc_interrupt(struct tessera_crtc *tc)
 {
 	u32 count = tessera_crtc_read(tc, TSR_CRTC_CRC_COUNT), frame, crc;
 
-	/* Entries may come meanwhile; they have an interrupt of their own. */
+	/* CRCs queued meanwhile raise another interrupt. */
 	for (count = min(count, TSR_CRC_QUEUE); count; count--) {
 		frame = tessera_crtc_read(tc, TSR_CRTC_CRC_FRAME);
 		crc = tessera_crtc_read(tc, TSR_CRTC_CRC_VALUE);

@@ -2,8 +2,9 @@
 /**
  * DOC: CRTCs
  *
- * Modes, colour, and the one commit at the end of an update. A CRTC that is to be switched on is
- * committed before, which takes effect at once: its first frame is the right one.
+ * Modes, colour management, and the single commit that ends an update. A CRTC
+ * that is being switched on is committed first, while it is still off. The
+ * device then applies the commit at once, so the first frame is complete.
  */
 
 #include <linux/math64.h>
@@ -103,13 +104,13 @@ static void write_color(struct tessera_crtc *tc, const struct drm_crtc_state *st
 	tessera_latched_write(tc, TSR_CRTC_COLOR, color);
 }
 
-/* Most lines of a frame, 0 where its length does not vary. */
+/* Maximum number of lines of a frame; 0 if the frame length is fixed. */
 static u32 vrr_total(struct tessera_crtc *tc, const struct drm_crtc_state *state)
 {
 	const struct drm_display_mode *mode = &state->adjusted_mode;
 	u32 ms = tessera_output_max_frame_ms(&tc->connector);
 
-	/* VRR_ENABLED outlasts the mode. */
+	/* The VRR_ENABLED property may stay set after the mode is gone. */
 	if (!state->enable || !state->vrr_enabled || !ms)
 		return 0;
 
@@ -128,7 +129,10 @@ static void write_planes(struct tessera_crtc *tc, struct drm_atomic_commit *stat
 	}
 }
 
-/* Commit with the event and the writeback of @state, which need a CRTC that is on. */
+/*
+ * Commit with the event and the writeback of @state. The CRTC must be on for
+ * both.
+ */
 static void commit_frame(struct tessera_crtc *tc, struct drm_atomic_commit *state, u32 how)
 {
 	tessera_writeback_begin(tc, state);
@@ -136,7 +140,7 @@ static void commit_frame(struct tessera_crtc *tc, struct drm_atomic_commit *stat
 		tessera_writeback_refused(tc);
 }
 
-/* A CRTC that is to be switched on, or off, is committed without its event. */
+/* A CRTC that is being switched on or off is committed without its event. */
 static void commit(struct tessera_crtc *tc, struct drm_atomic_commit *state,
 		   const struct drm_crtc_state *new)
 {
@@ -174,7 +178,7 @@ static void crtc_flush(struct drm_crtc *crtc, struct drm_atomic_commit *state)
 	drm_dev_exit(idx);
 }
 
-/* False if the device does not take the mode. */
+/* False if the device refuses the mode. */
 static bool switch_on(struct tessera_crtc *tc, const struct drm_display_mode *mode)
 {
 	tessera_crtc_write(tc, TSR_CRTC_ACTIVE, mode->vdisplay << 16 | mode->hdisplay);
@@ -182,7 +186,10 @@ static bool switch_on(struct tessera_crtc *tc, const struct drm_display_mode *mo
 	tessera_crtc_write(tc, TSR_CRTC_CLOCK, mode->clock);
 	tessera_crtc_write(tc, TSR_CRTC_CRC_CONTROL, READ_ONCE(tc->crc) ? TSR_CRC_ENABLE : 0);
 	tessera_crtc_write(tc, TSR_CRTC_CONTROL, TSR_CRTC_ENABLE);
-	/* Of one that stays off, too: its commits are latched at once. */
+	/*
+	 * Needed for a CRTC that stays off, too: the device latches its commits
+	 * at once.
+	 */
 	tessera_events_set(tc, TSR_CRTC_INT_LATCH, true);
 	if (tessera_crtc_read(tc, TSR_CRTC_CONTROL) & TSR_CRTC_ENABLE)
 		return true;
@@ -201,7 +208,10 @@ static void crtc_enable(struct drm_crtc *crtc, struct drm_atomic_commit *state)
 
 	drm_crtc_vblank_on(crtc);
 	if (on) {
-		/* The planes were committed before: this has the event, and the writeback. */
+		/*
+		 * The planes are already committed. This commit has the event
+		 * and the writeback.
+		 */
 		mutex_lock(&tc->commit_lock);
 		commit_frame(tc, state, TSR_COMMIT_VBLANK);
 		mutex_unlock(&tc->commit_lock);
@@ -222,11 +232,14 @@ static void crtc_disable(struct drm_crtc *crtc, struct drm_atomic_commit *state)
 	if (drm_dev_enter(crtc->dev, &idx)) {
 		tessera_events_set(tc, TSR_CRTC_INT_LATCH, false);
 		tessera_crtc_write(tc, TSR_CRTC_CONTROL, 0);
-		/* That ends one that is under way. */
+		/* Switching the CRTC off ends a pending writeback. */
 		tessera_writeback_look(tc);
 		drm_dev_exit(idx);
 	}
-	/* There is none, unless the device has kept somebody waiting for too long. */
+	/*
+	 * An event is left over only if the device did not latch its commit
+	 * before the wait for the flip timed out.
+	 */
 	tessera_vblank_end(tc, !crtc->state->active);
 }
 
@@ -256,7 +269,7 @@ static const struct drm_crtc_funcs crtc_funcs = {
 /**
  * tessera_crtc_create() - create a CRTC with its planes
  * @tdev: the device
- * @index: its number
+ * @index: index of the CRTC
  *
  * Return: the CRTC, managed by the device, without an output yet; or an error.
  */

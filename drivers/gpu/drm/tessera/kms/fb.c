@@ -2,12 +2,14 @@
 /**
  * DOC: framebuffers
  *
- * What planes can show: formats, modifiers, and which objects. A framebuffer's object is
- * in a memory segment while it is pinned, that is while some plane's state has it; mem/scanout.c
- * brings it there and keeps it.
+ * Framebuffers for planes: formats, modifiers and the objects that can be used.
+ * The object of a framebuffer is in a memory segment while it is pinned, that
+ * is, while a plane's state refers to it. mem/scanout.c moves it there and
+ * keeps it there.
  *
- * A modifier says how the bytes lie in the memory segment. An object with a swizzled layout has
- * that one and its own pitch; of any other it is what its clients make of it.
+ * A modifier describes the layout of the bytes in the memory segment. An object
+ * with a swizzled layout can only be used with its own layout and pitch. The
+ * bytes of a linear object have the layout that its client gives them.
  */
 
 #include <kunit/visibility.h>
@@ -47,14 +49,14 @@ const u64 tessera_fb_modifiers[] = {
 };
 EXPORT_SYMBOL_IF_KUNIT(tessera_fb_modifiers);
 
-/* Nothing has to be told of what was drawn: the device looks at memory. */
+/* No dirty callback: the device scans out memory directly. */
 static const struct drm_framebuffer_funcs fb_funcs = {
 	.destroy = drm_gem_fb_destroy,
 	.create_handle = drm_gem_fb_create_handle,
 };
 
 /**
- * tessera_fb_format() - the device's number of a format
+ * tessera_fb_format() - convert a DRM format to the device's number
  * @fourcc: one of tessera_fb_formats
  *
  * Return: TSR_FORMAT_*, or 0.
@@ -76,7 +78,7 @@ u32 tessera_fb_format(u32 fourcc)
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_fb_format);
 
-/* TSR_LAYOUT_COUNT: no modifier of ours. */
+/* TSR_LAYOUT_COUNT: not a modifier of this driver. */
 static u32 modifier_layout(u64 modifier)
 {
 	u32 layout;
@@ -89,10 +91,13 @@ static u32 modifier_layout(u64 modifier)
 	return layout;
 }
 
-/* A framebuffer; the core frees it by the pointer to @base. */
+/* A framebuffer. The core frees it through the pointer to @base. */
 struct tessera_fb {
 	struct drm_framebuffer base;
-	/* Who has made it. Only compared: it may outlive the file. */
+	/*
+	 * The file that created it. Only compared: the framebuffer may outlive
+	 * it.
+	 */
 	struct drm_file *file;
 };
 
@@ -104,7 +109,7 @@ static struct tessera_bo *fb_bo(const struct drm_framebuffer *fb)
 }
 
 /**
- * tessera_fb_layout() - how a framebuffer lies in memory
+ * tessera_fb_layout() - layout of a framebuffer in memory
  * @fb: the framebuffer
  *
  * Return: TSR_LAYOUT_*.
@@ -116,17 +121,21 @@ u32 tessera_fb_layout(const struct drm_framebuffer *fb)
 }
 
 /**
- * tessera_fb_addr() - where the first pixel of a pinned framebuffer is
+ * tessera_fb_addr() - GPU address of the first pixel of a pinned framebuffer
  * @fb: the framebuffer, after its moves
  *
- * Return: its GPU address; 0 if its contents are gone: what is where it was may be another's.
+ * Return: the address; 0 if the contents are lost, as another object may be in
+ * its placement then.
  */
 u64 tessera_fb_addr(const struct drm_framebuffer *fb)
 {
 	struct tessera_bo *bo = fb_bo(fb);
 	u64 addr;
 
-	/* First: what begins anew has left its place before it is lost no more. */
+	/*
+	 * Test @lost first. A lost object that is used again leaves its
+	 * placement before @lost is cleared.
+	 */
 	if (atomic_read_acquire(&bo->lost))
 		return 0;
 	addr = tessera_scanout_addr(bo);
@@ -135,10 +144,10 @@ u64 tessera_fb_addr(const struct drm_framebuffer *fb)
 }
 
 /**
- * tessera_fb_is_idle() - ask whether a framebuffer is drawn
+ * tessera_fb_is_idle() - ask whether drawing to a framebuffer is done
  * @fb: the framebuffer
  *
- * Return: true if nobody has to be waited for before it is shown.
+ * Return: true if no job or move has to be waited for before it is scanned out.
  */
 bool tessera_fb_is_idle(const struct drm_framebuffer *fb)
 {
@@ -146,10 +155,11 @@ bool tessera_fb_is_idle(const struct drm_framebuffer *fb)
 }
 
 /**
- * tessera_fb_is_ready() - ask whether a framebuffer could be shown at once
+ * tessera_fb_is_ready() - ask whether a framebuffer can be scanned out at once
  * @fb: the framebuffer
  *
- * Return: true if nobody has to be waited for, nor anything to be moved. That may change.
+ * Return: true if no job has to be waited for and the object need not be moved.
+ * The answer may be outdated when the function returns.
  */
 bool tessera_fb_is_ready(const struct drm_framebuffer *fb)
 {
@@ -157,7 +167,7 @@ bool tessera_fb_is_ready(const struct drm_framebuffer *fb)
 }
 
 /**
- * tessera_fb_pin() - have a framebuffer in a memory segment
+ * tessera_fb_pin() - pin a framebuffer in a memory segment
  * @fb: the framebuffer
  *
  * Return: 0 or an error of tessera_scanout_pin().
@@ -168,7 +178,7 @@ int tessera_fb_pin(struct drm_framebuffer *fb)
 }
 
 /**
- * tessera_fb_unpin() - let it go
+ * tessera_fb_unpin() - undo tessera_fb_pin()
  * @fb: the framebuffer, after tessera_fb_pin()
  */
 void tessera_fb_unpin(struct drm_framebuffer *fb)
@@ -224,12 +234,12 @@ static int check(struct tessera_bo *bo, const struct drm_format_info *info,
 /**
  * tessera_fb_create() - &drm_mode_config_funcs.fb_create
  * @drm: the device
- * @file: whose handle it is
- * @info: the format, which the core has found in some plane
- * @cmd: what it shall be, checked for size and format by the core
+ * @file: the file that owns the handle
+ * @info: the format; the core has checked that a plane supports it
+ * @cmd: the requested framebuffer; size and format checked by the core
  *
- * Return: the framebuffer, or -ENOENT, -ENOMEM, or -EINVAL if the device cannot show that of the
- * object.
+ * Return: the framebuffer, or -ENOENT, -ENOMEM, or -EINVAL if the device cannot
+ * scan out the object like this.
  */
 struct drm_framebuffer *tessera_fb_create(struct drm_device *drm, struct drm_file *file,
 					  const struct drm_format_info *info,

@@ -2,11 +2,12 @@
 /**
  * DOC: display
  *
- * Mode setting on the atomic helpers: plane.c, crtc.c and output.c have one kind of object each, fb.c
- * what can be shown, vblank.c when. This file makes them, and has what they share: limits, the order
- * of a commit, the interrupt, suspend and unplug.
+ * Mode setting with the atomic helpers. plane.c, crtc.c and output.c implement
+ * one kind of object each, fb.c defines framebuffers, and vblank.c the timing.
+ * This file creates the objects and has the common parts: limits, the order of
+ * a commit, the interrupt, suspend and unplug.
  *
- * A device without outputs has no display, and none of this.
+ * A device without outputs has no display and uses none of this.
  */
 
 #include <drm/drm_atomic.h>
@@ -30,12 +31,15 @@
 
 #define KMS_CURSOR_SIZE	512
 
-/* Events that are let through as long as there is a driver. */
+/* Events that are enabled as long as the driver is bound. */
 #define KMS_EVENTS	(TSR_CRTC_INT_HOTPLUG | TSR_CRTC_INT_WRITEBACK)
 
 TESSERA_COMPAT_FB_CREATE(tessera_fb_create);
 
-/* What a commit does: it sets a mode or switches a CRTC; a CRTC is on afterwards. */
+/*
+ * Properties of a commit: it sets a mode or switches a CRTC on or off; a CRTC
+ * is on afterwards.
+ */
 #define KMS_MODESET	BIT(0)
 #define KMS_LIGHTS	BIT(1)
 
@@ -60,7 +64,10 @@ static int kms_check(struct drm_device *drm, struct drm_atomic_commit *state)
 {
 	int ret = drm_atomic_helper_check(drm, state);
 
-	/* A mode setting waits for vblanks, like all that is more than a cursor. */
+	/*
+	 * Only a cursor update may skip the wait for vblanks. A modeset must
+	 * not.
+	 */
 	if (kms_does(state) & KMS_MODESET)
 		state->legacy_cursor_update = false;
 
@@ -68,8 +75,9 @@ static int kms_check(struct drm_device *drm, struct drm_atomic_commit *state)
 }
 
 /*
- * As the helper's, but that a frame is over when its commit is latched, and not at some vblank; and that nobody
- * computes the times of a mode again that stays.
+ * Like drm_atomic_helper_commit_tail(), with two differences. A frame is done
+ * when its commit is latched, not at the next vblank. The timestamping
+ * constants are not computed again unless a mode changes.
  */
 static void kms_commit_tail(struct drm_atomic_commit *state)
 {
@@ -85,19 +93,23 @@ static void kms_commit_tail(struct drm_atomic_commit *state)
 	drm_atomic_helper_fake_vblank(state);
 	drm_atomic_helper_commit_hw_done(state);
 	drm_atomic_helper_wait_for_flip_done(drm, state);
-	/* What tells that a flip is done queues the client's event next, under this lock. */
+	/*
+	 * The core completes flip_done first and then queues the client's
+	 * event, both under this lock. Take it once, so that the event is
+	 * queued when this commit ends.
+	 */
 	spin_lock_irq(&drm->event_lock);
 	spin_unlock_irq(&drm->event_lock);
 	drm_atomic_helper_cleanup_planes(drm, state);
 }
 
-/* All its commits are over but for the cleaning up. */
+/* True if earlier commits of the CRTC are done except for cleanup. */
 static bool crtc_is_done(const struct drm_crtc_state *old)
 {
 	return !old->commit || completion_done(&old->commit->flip_done);
 }
 
-/* Whether a commit of asynchronous flips has nothing to wait for. */
+/* True if a commit has asynchronous flips only and nothing to wait for. */
 static bool kms_is_immediate(struct drm_atomic_commit *state)
 {
 	struct drm_crtc_state *old_crtc, *new_crtc;
@@ -122,12 +134,18 @@ static bool kms_is_immediate(struct drm_atomic_commit *state)
 }
 
 /*
- * What waits for nobody is done here and now: a worker would have to be woken, and then wake whoever waits for the
- * event. All else is left to one, or refused if the client gets ahead of it.
+ * Commit in the calling thread if there is nothing to wait for. A worker would
+ * cost a wakeup, and another one for the client that waits for the event. All
+ * other nonblocking commits go to a worker. The core refuses them if the client
+ * has not waited for the commit before.
  */
 static int kms_commit(struct drm_device *drm, struct drm_atomic_commit *state, bool nonblock)
 {
-	/* With the locks that switching off takes: what is lit before that is found by it. */
+	/*
+	 * The modeset locks are held here, and switching off takes them, too. A
+	 * CRTC that is switched on before @stopped is set is found there and
+	 * switched off.
+	 */
 	if (READ_ONCE(to_tessera_device(drm)->kms->stopped) && (kms_does(state) & KMS_LIGHTS))
 		return -EIO;
 
@@ -157,8 +175,8 @@ static void kms_interrupt(void *data)
 }
 
 /**
- * tessera_kms_forget() - rely on no register that was written before
- * @tdev: the device, which others have had, or which was reset; present
+ * tessera_kms_forget() - drop what the driver knows of register contents
+ * @tdev: the device, present; it was reset, or another driver has used it
  */
 void tessera_kms_forget(struct tessera_device *tdev)
 {
@@ -196,7 +214,7 @@ static int kms_init_config(struct tessera_device *tdev)
 		return ret;
 	tdev->kms->max_width = max & U16_MAX;
 	tdev->kms->max_height = max >> 16;
-	/* Framebuffers may be larger than what is shown of them. */
+	/* A framebuffer may be larger than the part that is scanned out. */
 	config->max_width = TSR_SURF_MAX_DIM;
 	config->max_height = TSR_SURF_MAX_DIM;
 	config->preferred_depth = 24;
@@ -223,7 +241,7 @@ static int kms_init_crtc(struct tessera_device *tdev, u32 index)
 }
 
 /**
- * tessera_kms_init() - set the display up
+ * tessera_kms_init() - set up the display
  * @tdev: the device, with its memory
  *
  * Return: 0 or a negative error.
@@ -274,10 +292,10 @@ int tessera_kms_init(struct tessera_device *tdev)
 }
 
 /**
- * tessera_kms_console() - have the kernel's own clients use the display
+ * tessera_kms_console() - let clients inside the kernel use the display
  * @tdev: the device, registered
  *
- * They go with its registration.
+ * These clients are removed when the device is unregistered.
  */
 void tessera_kms_console(struct tessera_device *tdev)
 {
@@ -285,7 +303,7 @@ void tessera_kms_console(struct tessera_device *tdev)
 		drm_client_setup(&tdev->drm, NULL);
 }
 
-/* Nobody commits anything on behalf of a monitor from now on, until kms_start(). */
+/* After this no hotplug event leads to a commit, until kms_start(). */
 static void kms_ignore_hotplug(struct tessera_device *tdev)
 {
 	struct drm_crtc *crtc;
@@ -297,7 +315,10 @@ static void kms_ignore_hotplug(struct tessera_device *tdev)
 		cancel_work_sync(&to_tessera_crtc(crtc)->hotplug);
 }
 
-/* All is off: unpin writeback targets, and raise nothing. kms_start() restores the events. */
+/*
+ * The display is off: unpin writeback targets and disable all events.
+ * kms_start() enables them again.
+ */
 static void kms_end(struct tessera_device *tdev)
 {
 	struct drm_crtc *crtc;
@@ -308,10 +329,10 @@ static void kms_end(struct tessera_device *tdev)
 }
 
 /**
- * tessera_kms_suspend() - switch the display off, to come back as it was
+ * tessera_kms_suspend() - switch the display off and save its state
  * @tdev: the device
  *
- * Framebuffers are not pinned any more then.
+ * Afterwards no framebuffer is pinned.
  *
  * Return: 0 or a negative error, with the display as it was.
  */
@@ -331,7 +352,7 @@ int tessera_kms_suspend(struct tessera_device *tdev)
 	return ret;
 }
 
-/* They may have come and gone while nobody was told. */
+/* Monitors may have changed while hotplug events were disabled. */
 static void kms_look_at_monitors(struct tessera_device *tdev)
 {
 	struct drm_crtc *crtc;
@@ -341,7 +362,7 @@ static void kms_look_at_monitors(struct tessera_device *tdev)
 }
 
 /**
- * tessera_kms_resume() - have the display as it was
+ * tessera_kms_resume() - restore the display after tessera_kms_suspend()
  * @tdev: the device, which works again
  */
 void tessera_kms_resume(struct tessera_device *tdev)
@@ -358,11 +379,12 @@ void tessera_kms_resume(struct tessera_device *tdev)
 }
 
 /**
- * tessera_kms_reset_prepare() - switch the display off for good
+ * tessera_kms_reset_prepare() - switch the display off before a reset
  * @tdev: the device, which is going to be reset; no job is under way
  *
- * What it shows is lost with the contents of memory: clients have to show something else. Until
- * tessera_kms_reset_done() they cannot, for what the reset switches off would be on for everybody else.
+ * The contents of VRAM are lost, so clients have to show new ones. They cannot
+ * before tessera_kms_reset_done(): the reset would switch off the hardware of a
+ * CRTC that the atomic state says is on.
  */
 void tessera_kms_reset_prepare(struct tessera_device *tdev)
 {
@@ -374,7 +396,9 @@ void tessera_kms_reset_prepare(struct tessera_device *tdev)
 	kms_end(tdev);
 }
 
-/* The console's picture is gone, and it has another copy of it. */
+/*
+ * The console's picture was lost with VRAM. The fbdev helper has a shadow copy.
+ */
 static void kms_redraw_console(struct tessera_device *tdev)
 {
 #ifdef CONFIG_DRM_FBDEV_EMULATION
@@ -382,7 +406,7 @@ static void kms_redraw_console(struct tessera_device *tdev)
 
 	if (!helper)
 		return;
-	/* It may be made just now. */
+	/* The console may be set up concurrently. */
 	mutex_lock(&helper->lock);
 	if (helper->fb && helper->info)
 		drm_fb_helper_damage_area(helper->info, 0, 0, helper->fb->width,
@@ -395,7 +419,8 @@ static void kms_redraw_console(struct tessera_device *tdev)
  * tessera_kms_reset_done() - let the display be used again
  * @tdev: the device, after tessera_kms_reset_prepare() and its reset
  *
- * Clients hear of it as of another monitor. The console comes back by itself, unless somebody else has the display.
+ * Clients are told by a hotplug event. The console is restored without one,
+ * unless another DRM master has the display.
  */
 void tessera_kms_reset_done(struct tessera_device *tdev)
 {
@@ -408,16 +433,16 @@ void tessera_kms_reset_done(struct tessera_device *tdev)
 }
 
 /**
- * tessera_kms_unplug() - let go of the hardware
+ * tessera_kms_unplug() - stop using the hardware
  * @tdev: the device, after drm_dev_unplug(), with its registers still mapped
  *
- * Commits that wait come to an end, and no framebuffer is pinned any more.
+ * Ends pending commits and unpins all framebuffers.
  */
 void tessera_kms_unplug(struct tessera_device *tdev)
 {
 	struct drm_crtc *crtc;
 
-	/* Probe may have failed half way, and then nothing is on. */
+	/* If probe failed half way, nothing is on. */
 	if (!tdev->kms || !drm_dev_has_vblank(&tdev->drm))
 		return;
 	drm_for_each_crtc(crtc, &tdev->drm) {

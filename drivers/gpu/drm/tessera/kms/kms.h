@@ -30,16 +30,17 @@ struct drm_plane_state;
 struct drm_scanout_buffer;
 
 /**
- * struct tessera_kms_clock - what is known of the difference between the device clock and ours
+ * struct tessera_kms_clock - known difference of the device clock and
+ * CLOCK_MONOTONIC
  */
 struct tessera_kms_clock {
-	/** @lock: a leaf, taken in interrupts */
+	/** @lock: leaf lock, taken in interrupts */
 	spinlock_t lock;
-	/** @least: CLOCK_MONOTONIC is at least so much ahead, in ns */
+	/** @least: CLOCK_MONOTONIC is ahead by at least this, in ns */
 	s64 least;
-	/** @most: and at most so much */
+	/** @most: CLOCK_MONOTONIC is ahead by at most this, in ns */
 	s64 most;
-	/** @at: when that was found, on our clock; 0: never */
+	/** @at: CLOCK_MONOTONIC when that was measured; 0: never */
 	s64 at;
 };
 
@@ -47,49 +48,59 @@ s64 tessera_kms_clock_learn(struct tessera_kms_clock *clock, s64 before, s64 dev
 ktime_t tessera_kms_clock_convert(struct tessera_device *tdev, struct tessera_kms_clock *clock,
 				  u64 device_ns, int *max_error);
 
-/* Words of a CRTC's registers up to the last of its planes. */
+/* Number of words in a CRTC's registers up to the last of its planes. */
 #define TESSERA_NUM_LATCHED	(TSR_PLANE(TSR_NUM_PLANES) / sizeof(u32))
 
 /**
  * struct tessera_crtc - a CRTC and the output it feeds
  *
- * Commits of a CRTC wait for each other, but for those of its cursor alone: so what is latched is written and
- * committed with @commit_lock. @lock is a leaf, and taken in interrupts.
+ * Commits of a CRTC are serialised, except those of its cursor alone. Therefore
+ * latched registers are written and committed with @commit_lock held. @lock is
+ * a leaf and is taken in interrupts.
  */
 struct tessera_crtc {
 	/** @base: the CRTC */
 	struct drm_crtc base;
-	/** @encoder: between it and @connector */
+	/** @encoder: connects @base to @connector */
 	struct drm_encoder encoder;
 	/** @connector: the output */
 	struct drm_connector connector;
-	/** @writeback: a connector that takes frames */
+	/** @writeback: writeback connector */
 	struct drm_writeback_connector writeback;
-	/** @writing: it has one under way */
+	/** @writing: a writeback is under way */
 	bool writing;
-	/** @hotplug: tells clients that the monitor is another one */
+	/** @hotplug: tells clients that the monitor has changed */
 	struct work_struct hotplug;
-	/** @regs: offset of its registers */
+	/** @regs: offset of the CRTC's registers */
 	u32 regs;
-	/** @lock: @int_mask, and registers that latch others */
+	/**
+	 * @lock: protects @int_mask, and registers that latch others when read
+	 */
 	spinlock_t lock;
-	/** @commit_lock: @latched, @known, and from the first write to latched registers to their commit */
+	/**
+	 * @commit_lock: protects @latched and @known; held from the first write
+	 * to latched registers to their commit
+	 */
 	struct mutex commit_lock;
-	/** @latched: what is in latched registers, by their offset */
+	/** @latched: last values of latched registers, by offset */
 	u32 latched[TESSERA_NUM_LATCHED];
-	/** @known: of which of them that is known */
+	/** @known: words of @latched that are valid */
 	DECLARE_BITMAP(known, TESSERA_NUM_LATCHED);
-	/** @int_mask: as the register has it */
+	/** @int_mask: contents of the interrupt mask register */
 	u32 int_mask;
-	/** @crc: somebody wants CRCs of its frames */
+	/** @crc: CRCs of its frames are requested */
 	bool crc;
 	/** @committed: number of the last commit; under @commit_lock */
 	u32 committed;
-	/** @awaited: number of the commit that @event is of; under &drm_device.event_lock */
+	/**
+	 * @awaited: number of the commit that @event belongs to; under
+	 * &drm_device.event_lock
+	 */
 	u32 awaited;
 	/**
-	 * @event: to be sent when that is latched; under &drm_device.event_lock. There is at most one, as
-	 * commits wait for each other, and it has a reference to vblanks.
+	 * @event: event to be sent when commit @awaited is latched; under
+	 * &drm_device.event_lock. There is at most one, as commits are
+	 * serialised, and it has a reference to vblanks.
 	 */
 	struct drm_pending_vblank_event *event;
 };
@@ -98,17 +109,19 @@ struct tessera_crtc {
  * struct tessera_kms - the display
  */
 struct tessera_kms {
-	/** @max_width: of a mode */
+	/** @max_width: maximum width of a mode */
 	u32 max_width;
-	/** @max_height: of a mode */
+	/** @max_height: maximum height of a mode */
 	u32 max_height;
-	/** @stopped: it stays off, as the device is being reset */
+	/**
+	 * @stopped: no CRTC may be switched on, as the device is being reset
+	 */
 	bool stopped;
-	/** @writebacks: writeback jobs that have something pinned */
+	/** @writebacks: number of writeback jobs with a pinned target */
 	atomic_t writebacks;
-	/** @vram: what the CPU sees of video memory, for the panic screen; or NULL */
+	/** @vram: CPU mapping of BAR 2 for the panic screen; or NULL */
 	void __iomem *vram;
-	/** @clock: device clock and ours */
+	/** @clock: difference of the device clock and CLOCK_MONOTONIC */
 	struct tessera_kms_clock clock;
 };
 
@@ -133,8 +146,9 @@ static inline void tessera_crtc_write(struct tessera_crtc *tc, u32 reg, u32 valu
 }
 
 /*
- * What a frame shows is in some dozens of registers, of which most commits change one or two. Each write leaves the
- * guest, and so costs more than all else there is to a flip: only what changes is written. With drm_dev_enter().
+ * Write a latched register if its value changes. A frame is described by dozens
+ * of registers, and most commits change one or two. A register write exits the
+ * guest and costs more than the rest of a flip. Called inside drm_dev_enter().
  */
 static inline void tessera_latched_write(struct tessera_crtc *tc, u32 reg, u32 value)
 {
@@ -148,7 +162,7 @@ static inline void tessera_latched_write(struct tessera_crtc *tc, u32 reg, u32 v
 	__set_bit(index, tc->known);
 }
 
-/* Somebody else may have written latched registers. */
+/* Latched registers may have been written behind the driver's back. */
 static inline void tessera_latched_forget(struct tessera_crtc *tc)
 {
 	bitmap_zero(tc->known, TESSERA_NUM_LATCHED);

@@ -2,9 +2,9 @@
 /**
  * DOC: outputs
  *
- * Encoder and connector of a CRTC, which is wired to it: no other can feed it. The monitor's
- * EDID is in registers; when there is another monitor, or the same one would like another
- * size, an interrupt tells.
+ * Encoder and connector of a CRTC. They are wired to this CRTC and no other can
+ * feed them. The monitor's EDID is in registers. An interrupt tells when the
+ * monitor changes or prefers another size.
  */
 
 #include <drm/drm_atomic_helper.h>
@@ -17,7 +17,7 @@
 
 #include "kms/kms.h"
 
-/* Without an EDID. */
+/* Preferred mode of a monitor without an EDID. */
 #define OUTPUT_WIDTH	1024
 #define OUTPUT_HEIGHT	768
 
@@ -81,15 +81,16 @@ static int connector_get_modes(struct drm_connector *connector)
 }
 
 /**
- * tessera_output_max_frame_ms() - how long a frame may last on a monitor
- * @connector: where it is plugged
+ * tessera_output_max_frame_ms() - longest frame that a monitor supports
+ * @connector: the connector of the monitor
  *
- * Return: ms; 0 if it does not say, or its frames do not vary.
+ * Return: ms; 0 if the monitor does not tell, or does not support a variable
+ * refresh rate.
  */
 u32 tessera_output_max_frame_ms(const struct drm_connector *connector)
 {
 	const struct drm_monitor_range_info *range = &connector->display_info.monitor_range;
-	/* A probe may find another monitor meanwhile. */
+	/* A concurrent probe may find another monitor. */
 	u32 least = READ_ONCE(range->min_vfreq);
 
 	if (!least || READ_ONCE(range->max_vfreq) <= least)
@@ -102,7 +103,10 @@ static void hotplug_work(struct work_struct *work)
 {
 	struct tessera_crtc *tc = container_of(work, struct tessera_crtc, hotplug);
 
-	/* That looks at the status only, and it may be the EDID that has changed. */
+	/*
+	 * The helper compares the connector status only, but the EDID may have
+	 * changed.
+	 */
 	if (!drm_connector_helper_hpd_irq_event(&tc->connector))
 		drm_kms_helper_connector_hotplug_event(&tc->connector);
 }
@@ -121,7 +125,7 @@ static const struct drm_connector_funcs connector_funcs = {
 
 /**
  * tessera_output_init() - create encoder and connector
- * @tc: of that CRTC
+ * @tc: the CRTC that they belong to
  *
  * Return: 0 or a negative error.
  */

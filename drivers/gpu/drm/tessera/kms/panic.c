@@ -2,12 +2,16 @@
 /**
  * DOC: panic screen
  *
- * When the kernel panics its message is drawn over what is shown, if the CPU sees that as it lies in memory:
- * framebuffers that programs draw with the CPU are, as those come to a segment in BAR 2 if they may. A swizzled one,
- * or one that the CPU does not see, keeps the screen. There is no way to have another one instead: no page can
- * be had, and none of the device's memory is known to be free.
+ * Draw the message of a kernel panic over the framebuffer that is scanned out,
+ * if it is linear and in CPU-visible memory. Framebuffers that programs draw
+ * with the CPU are, because such objects are placed in a segment in BAR 2 if
+ * they support one. A swizzled framebuffer, or one that the CPU does not see,
+ * stays on the screen. Another framebuffer cannot replace it: a panicking
+ * kernel cannot allocate pages, and no memory of the device is known to be
+ * free.
  *
- * Nothing is locked and nothing waited for. A commit may have been interrupted, so registers are written anew.
+ * The code takes no lock and waits for nothing. The panic may have interrupted
+ * a commit, so all registers are written again.
  */
 
 #include <linux/iosys-map.h>
@@ -22,10 +26,10 @@
 #include "mem/mem.h"
 
 /**
- * tessera_panic_init() - map what the CPU sees of video memory
+ * tessera_panic_init() - map BAR 2 for the panic screen
  * @tdev: the device, with its display
  *
- * Without it there is no panic screen, and nothing else is missing.
+ * If that fails there is no panic screen. Everything else works.
  */
 void tessera_panic_init(struct tessera_device *tdev)
 {
@@ -43,9 +47,9 @@ void tessera_panic_init(struct tessera_device *tdev)
 /**
  * tessera_panic_get_buffer() - &drm_plane_helper_funcs.get_scanout_buffer
  * @plane: a plane; those over the primary one are switched off
- * @buffer: receives what to draw on
+ * @buffer: receives the framebuffer to draw on
  *
- * Return: 0, or -ENODEV if it shows nothing that can be drawn on.
+ * Return: 0, or -ENODEV if the plane shows nothing that can be drawn on.
  */
 int tessera_panic_get_buffer(struct drm_plane *plane, struct drm_scanout_buffer *buffer)
 {

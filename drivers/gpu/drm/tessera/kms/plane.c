@@ -2,11 +2,12 @@
 /**
  * DOC: planes
  *
- * The three planes of a CRTC, which can all do the same. What they show is in latched registers, which
- * the CRTC writes and commits when all of an update is known.
+ * The three planes of a CRTC, which have equal abilities. Their state is in
+ * latched registers. The CRTC writes and commits these when all of an update is
+ * known.
  *
- * The device clips by itself, so it is given the rectangles as they were asked for, and what is
- * scaled and partly outside of the screen is exact.
+ * The device clips by itself. It gets the unclipped rectangles, so the result
+ * is exact for a plane that is scaled and partly off the screen.
  */
 
 #include <kunit/visibility.h>
@@ -41,7 +42,7 @@ static const enum drm_plane_type plane_types[TSR_NUM_PLANES] = {
 struct tessera_plane {
 	/** @base: the plane */
 	struct drm_plane base;
-	/** @regs: offset of its registers in those of the CRTC */
+	/** @regs: offset of its registers from those of the CRTC */
 	u32 regs;
 };
 
@@ -84,11 +85,11 @@ static u32 pair(u32 low, u32 high)
 }
 
 /**
- * tessera_plane_encode() - what the registers of a plane say of a state
- * @state: the state, checked, with something to be seen
+ * tessera_plane_encode() - encode a plane's state in register values
+ * @state: the state, checked, visible
  * @layout: TSR_LAYOUT_* of its framebuffer
- * @addr: GPU address of that
- * @regs: receives them, in order
+ * @addr: GPU address of its framebuffer
+ * @regs: receives the values, in order
  */
 void tessera_plane_encode(const struct drm_plane_state *state, u32 layout, u64 addr,
 			  u32 regs[TSR_PLANE_REGS])
@@ -125,7 +126,10 @@ static int plane_check(struct drm_plane *plane, struct drm_atomic_commit *state)
 	ret = drm_atomic_helper_check_plane_state(new, crtc_state, 0, INT_MAX, true, true);
 	if (ret || !new->visible)
 		return ret;
-	/* Of less than a pixel there is nothing to scale: all who scale refuse that. */
+	/*
+	 * A source of less than one pixel cannot be scaled. Other drivers that
+	 * scale refuse it, too.
+	 */
 	if (!(new->src_w >> 16) || !(new->src_h >> 16) || new->crtc_w > TSR_SURF_MAX_DIM ||
 	    new->crtc_h > TSR_SURF_MAX_DIM) {
 		drm_dbg_atomic(plane->dev, "[PLANE:%d:%s] cannot be scaled so\n", plane->base.id,
@@ -136,7 +140,10 @@ static int plane_check(struct drm_plane *plane, struct drm_atomic_commit *state)
 	return 0;
 }
 
-/* What a cursor that is shown at once has to wait for: its move, and what has come since it was idle. */
+/*
+ * Wait for the fence of an asynchronous cursor update: for the move of its
+ * object, and for jobs that have come since plane_async_check() found it idle.
+ */
 static int wait_for_cursor(struct drm_plane *plane, const struct drm_plane_state *state)
 {
 	if (!state->state->async_update || !state->fence || state->fb == plane->state->fb)
@@ -155,7 +162,10 @@ static int plane_prepare_fb(struct drm_plane *plane, struct drm_plane_state *sta
 	ret = tessera_fb_pin(state->fb);
 	if (ret)
 		return ret;
-	/* After that: the move is a fence to wait for. */
+	/*
+	 * Collect fences after pinning, as the move of the object is one of
+	 * them.
+	 */
 	ret = drm_gem_plane_helper_prepare_fb(plane, state);
 	if (!ret)
 		ret = wait_for_cursor(plane, state);
@@ -171,7 +181,10 @@ static void plane_cleanup_fb(struct drm_plane *plane, struct drm_plane_state *st
 		tessera_fb_unpin(state->fb);
 }
 
-/* Number of its registers that matter: of a plane that is off the first one. */
+/*
+ * Compute the register values. Returns how many of them matter: one if the
+ * plane is off.
+ */
 static unsigned int plane_regs(const struct drm_plane_state *state, u32 regs[TSR_PLANE_REGS])
 {
 	u64 addr = state->visible ? tessera_fb_addr(state->fb) : 0;
@@ -185,8 +198,8 @@ static unsigned int plane_regs(const struct drm_plane_state *state, u32 regs[TSR
 }
 
 /**
- * tessera_plane_write() - have a plane's registers say what it is to show
- * @tc: its CRTC, with &tessera_crtc.commit_lock; held with drm_dev_enter()
+ * tessera_plane_write() - write a plane's state to its registers
+ * @tc: its CRTC, with &tessera_crtc.commit_lock held; inside drm_dev_enter()
  * @plane: the plane
  * @state: the state
  */
@@ -200,14 +213,16 @@ void tessera_plane_write(struct tessera_crtc *tc, struct drm_plane *plane,
 		tessera_latched_write(tc, first + 4 * i, regs[i]);
 }
 
-/* The flush of its CRTC, which follows, writes. */
+/* The flush of the CRTC, which follows, writes the registers. */
 static void plane_update(struct drm_plane *plane, struct drm_atomic_commit *state)
 {
 }
 
 /*
- * A cursor waits for nobody: it is committed by itself, at once, and what it showed before is scanned no
- * more then. An asynchronous flip asks before its state is complete.
+ * Allow an asynchronous update for the cursor only. It has its own commit,
+ * which takes effect at once, so the device stops scanning out the old
+ * framebuffer before that is unpinned. The core also calls this for an
+ * asynchronous flip with an incomplete state.
  */
 static int plane_async_check(struct drm_plane *plane, struct drm_atomic_commit *state)
 {
@@ -217,11 +232,14 @@ static int plane_async_check(struct drm_plane *plane, struct drm_atomic_commit *
 	    !new->crtc->state->active)
 		return -EINVAL;
 
-	/* What is shown already needs nothing to be moved. */
+	/* A framebuffer that is scanned out already does not move. */
 	return new->fb == plane->state->fb || tessera_fb_is_idle(new->fb) ? 0 : -EBUSY;
 }
 
-/* The state is changed in place; the new one gets what is to be let go of. */
+/*
+ * Update the current state in place. @new gets the old framebuffer, to be
+ * released.
+ */
 static void async_swap(struct drm_plane_state *state, struct drm_plane_state *new)
 {
 	swap(state->fb, new->fb);
@@ -254,7 +272,10 @@ static void plane_async_update(struct drm_plane *plane, struct drm_atomic_commit
 	drm_dev_exit(idx);
 }
 
-/* What has been drawn on is shown, with nothing before it, however far a commit has come. */
+/*
+ * Scan out what was drawn, with no other plane over it, at any point of an
+ * interrupted commit.
+ */
 static void plane_panic_flush(struct drm_plane *plane)
 {
 	struct tessera_crtc *tc = to_tessera_crtc(plane->state->crtc);
@@ -266,7 +287,7 @@ static void plane_panic_flush(struct drm_plane *plane)
 	for (i = TSR_PLANE_PRIMARY + 1; i < TSR_NUM_PLANES; i++)
 		tessera_crtc_write(tc, TSR_PLANE(i) + TSR_PLANE_CONTROL, 0);
 	tessera_crtc_write(tc, TSR_CRTC_COMMIT, TSR_COMMIT_ASYNC);
-	/* For a kernel that goes on after all. */
+	/* In case the kernel continues after all. */
 	tessera_latched_forget(tc);
 	tc->committed = tessera_crtc_read(tc, TSR_CRTC_COMMITTED);
 }
@@ -284,7 +305,7 @@ static const struct drm_plane_helper_funcs plane_helper_funcs = {
 	.panic_flush = plane_panic_flush,
 };
 
-/* Without .format_mod_supported: every layout is one of every format. */
+/* No .format_mod_supported: every format supports every layout. */
 static const struct drm_plane_funcs plane_funcs = {
 	.update_plane = drm_atomic_helper_update_plane,
 	.disable_plane = drm_atomic_helper_disable_plane,

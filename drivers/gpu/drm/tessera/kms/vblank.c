@@ -2,13 +2,14 @@
 /**
  * DOC: vblanks and commits
  *
- * The device counts vblanks and tells when each was, to the ns, however late somebody asks. A commit
- * gets a number; its event is sent when the device says that this one, or a later one that has
- * replaced it and so has all of it, was latched. A vblank is no proof of that: the commit may
- * have come behind it.
+ * The device counts vblanks and records the time of the last one in ns, so the
+ * time is exact however late it is read. Each commit has a number. Its event is
+ * sent when the device reports that this commit was latched, or a later one
+ * that replaced it and includes its changes. A vblank alone does not prove
+ * that, as the commit may have been written after it.
  *
- * Interrupts are edges, and what raised one may be handled together with what came after: so
- * nothing here counts them.
+ * Interrupts are edges, and one interrupt may stand for several events of a
+ * kind. Nothing here counts interrupts.
  */
 
 #include <linux/dma-fence.h>
@@ -52,7 +53,10 @@ void tessera_vblank_disable(struct drm_crtc *crtc)
 	drm_dev_exit(idx);
 }
 
-/* When the vblank was that is counted last, on the device clock; that latches. */
+/*
+ * Read the number of vblanks and the time of the last one on the device clock.
+ * Reading the number latches the time.
+ */
 static u32 read_vblank(struct tessera_crtc *tc, u64 *ns)
 {
 	unsigned long flags;
@@ -71,7 +75,7 @@ static u32 read_vblank(struct tessera_crtc *tc, u64 *ns)
  * tessera_vblank_count() - &drm_crtc_funcs.get_vblank_counter
  * @crtc: the CRTC
  *
- * Return: vblanks so far.
+ * Return: number of vblanks so far.
  */
 u32 tessera_vblank_count(struct drm_crtc *crtc)
 {
@@ -87,15 +91,18 @@ u32 tessera_vblank_count(struct drm_crtc *crtc)
 }
 
 /*
- * When the last vblank was, if the core knows it: for most of a frame there can
- * be no other. The helpers ask twice for each commit, and the device answers by
- * five reads.
+ * Get the time of the last vblank from the core, if it is recent enough: there
+ * is no other vblank during most of a frame. The helpers ask twice for each
+ * commit, and asking the device takes five register reads.
  */
 static bool recall_vblank(struct drm_crtc *crtc, ktime_t *time)
 {
 	const struct drm_vblank_crtc *vblank = drm_crtc_vblank_crtc(crtc);
 
-	/* False when a CRTC is switched on, which moves its vblanks. */
+	/*
+	 * Vblanks are disabled while a CRTC is switched on, which changes their
+	 * times.
+	 */
 	if (!READ_ONCE(vblank->enabled))
 		return false;
 	drm_crtc_vblank_count_and_time(crtc, time);
@@ -106,9 +113,9 @@ static bool recall_vblank(struct drm_crtc *crtc, ktime_t *time)
 /**
  * tessera_vblank_timestamp() - &drm_crtc_funcs.get_vblank_timestamp
  * @crtc: the CRTC
- * @max_error: receives by how many ns the time may be wrong, if the device was asked
- * @vblank_time: receives when the last vblank was
- * @in_vblank_irq: whether that is asked by the vblank's interrupt
+ * @max_error: receives the possible error in ns, if the device was asked
+ * @vblank_time: receives the time of the last vblank
+ * @in_vblank_irq: called by the interrupt of the vblank
  *
  * Return: false if the device is gone.
  */
@@ -130,7 +137,10 @@ bool tessera_vblank_timestamp(struct drm_crtc *crtc, int *max_error, ktime_t *vb
 	return true;
 }
 
-/* Take the event of the commit at hand, which must be sent; the event lock is held. */
+/*
+ * Keep the event of the current commit until that is latched, or send it at
+ * once if vblanks are not available. The event lock is held.
+ */
 static void arm(struct tessera_crtc *tc)
 {
 	struct drm_crtc *crtc = &tc->base;
@@ -149,8 +159,10 @@ static void arm(struct tessera_crtc *tc)
 }
 
 /*
- * Send the event of the commit at hand, which is over; the event lock is held. It has count and time of the last
- * vblank, which interrupts keep up to date: a reference for each of many flips would only set a timer.
+ * Send the event of the current commit, which is done; the event lock is held.
+ * The event gets count and time of the last vblank. Interrupts keep these up to
+ * date if vblanks are enabled. No reference is taken then: it would only start
+ * a timer for each of many flips.
  */
 static void send_at_once(struct tessera_crtc *tc)
 {
@@ -178,7 +190,7 @@ static void send(struct tessera_crtc *tc)
 	drm_crtc_vblank_put(&tc->base);
 }
 
-/* True if the device has found nothing wrong with what was committed. */
+/* True if the device has accepted the commit. */
 static bool accepted(struct tessera_crtc *tc, bool taken)
 {
 	if (!taken)
@@ -188,7 +200,7 @@ static bool accepted(struct tessera_crtc *tc, bool taken)
 	return taken;
 }
 
-/* Only what is accepted gets a number. */
+/* The device numbers accepted commits only. */
 static bool commit(struct tessera_crtc *tc, u32 how)
 {
 	u32 before = tc->committed;
@@ -200,8 +212,9 @@ static bool commit(struct tessera_crtc *tc, u32 how)
 }
 
 /*
- * What cannot be shown is not, nor is what was shown before: nobody keeps that where it is any more. It
- * may be what was to be written that is in error.
+ * Switch all planes off after a refused commit. Neither the new nor the old
+ * state can be scanned out, as the old framebuffers are going to be unpinned.
+ * The writeback may be the reason for the refusal, so cancel it, too.
  */
 static void blank(struct tessera_crtc *tc)
 {
@@ -213,7 +226,7 @@ static void blank(struct tessera_crtc *tc)
 	commit(tc, TSR_COMMIT_ASYNC);
 }
 
-/* That has no number. */
+/* A commit of the cursor alone has no number. */
 static bool commit_cursor(struct tessera_crtc *tc)
 {
 	tessera_crtc_write(tc, TSR_CRTC_COMMIT, TSR_COMMIT_PLANE(TSR_PLANE_CURSOR));
@@ -222,28 +235,30 @@ static bool commit_cursor(struct tessera_crtc *tc)
 }
 
 /**
- * tessera_vblank_commit_cursor() - have what was written to the cursor's registers be seen at once
- * @tc: the CRTC, with its &tessera_crtc.commit_lock; held with drm_dev_enter()
+ * tessera_vblank_commit_cursor() - commit the cursor's registers at once
+ * @tc: the CRTC, with its &tessera_crtc.commit_lock held; inside
+ *	drm_dev_enter()
  *
- * Commits that wait have to do with other planes only, and go on waiting.
+ * Pending commits concern other planes only and stay pending.
  */
 void tessera_vblank_commit_cursor(struct tessera_crtc *tc)
 {
 	lockdep_assert_held(&tc->commit_lock);
 	if (commit_cursor(tc))
 		return;
-	/* As blank(), of that plane. */
+	/* Like blank(), for the cursor. */
 	tessera_latched_write(tc, TSR_PLANE(TSR_PLANE_CURSOR) + TSR_PLANE_CONTROL, 0);
 	commit_cursor(tc);
 }
 
 /**
- * tessera_vblank_commit() - have what was written to latched registers take effect
- * @tc: the CRTC, with its &tessera_crtc.commit_lock; held with drm_dev_enter()
+ * tessera_vblank_commit() - commit the latched registers
+ * @tc: the CRTC, with its &tessera_crtc.commit_lock held; inside
+ *	drm_dev_enter()
  * @how: TSR_COMMIT_*
- * @arm_event: send the event of the CRTC's new state when it has
+ * @arm_event: send the event of the CRTC's new state when the commit is latched
  *
- * Return: false if the device has found something wrong with it, so that it never will.
+ * Return: false if the device has refused the commit.
  */
 bool tessera_vblank_commit(struct tessera_crtc *tc, u32 how, bool arm_event)
 {
@@ -256,7 +271,7 @@ bool tessera_vblank_commit(struct tessera_crtc *tc, u32 how, bool arm_event)
 	taken = commit(tc, how);
 	if (!taken)
 		blank(tc);
-	/* What is over by now has no interrupt to tell. */
+	/* A commit that is already done raises no interrupt. */
 	if (arm_event && (!taken || how == TSR_COMMIT_ASYNC))
 		send_at_once(tc);
 	else if (arm_event)
@@ -267,9 +282,10 @@ bool tessera_vblank_commit(struct tessera_crtc *tc, u32 how, bool arm_event)
 }
 
 /**
- * tessera_vblank_end() - send events that no latch will tell of
+ * tessera_vblank_end() - send events that no latch interrupt will complete
  * @tc: the CRTC, which is off or gone
- * @new_too: not only that of the commit that waits, also that of the state being committed
+ * @new_too: send the event of the state being committed, too, not only that of
+ *	the pending commit
  */
 void tessera_vblank_end(struct tessera_crtc *tc, bool new_too)
 {
@@ -283,7 +299,7 @@ void tessera_vblank_end(struct tessera_crtc *tc, bool new_too)
 	spin_unlock_irqrestore(&drm->event_lock, flags);
 }
 
-/* @number: of the commit that was latched last. */
+/* @number: number of the commit that was latched last */
 static void latched(struct tessera_crtc *tc, u32 number)
 {
 	unsigned long flags;
@@ -295,7 +311,7 @@ static void latched(struct tessera_crtc *tc, u32 number)
 }
 
 /**
- * tessera_vblank_interrupt() - look at what a CRTC has raised
+ * tessera_vblank_interrupt() - handle the events of a CRTC
  * @tc: the CRTC
  */
 void tessera_vblank_interrupt(struct tessera_crtc *tc)
@@ -308,14 +324,21 @@ void tessera_vblank_interrupt(struct tessera_crtc *tc)
 		return;
 	tessera_crtc_write(tc, TSR_CRTC_INT_STATUS, status);
 	/*
-	 * Before anybody hears of the vblank: what is latched by the next one is not this one's. What
-	 * comes behind this raises another interrupt.
+	 * Read the number before the vblank is reported: a commit that is
+	 * latched at the next vblank must not complete at this one. A later
+	 * latch raises another interrupt.
 	 */
 	number = tessera_crtc_read(tc, TSR_CRTC_LATCHED);
-	/* Before events, so that events have the count of the vblank that latched. */
+	/*
+	 * Handle the vblank first, so that events get the count of the vblank
+	 * that latched.
+	 */
 	if (status & TSR_CRTC_INT_VBLANK)
 		drm_crtc_handle_vblank(&tc->base);
-	/* Before the event of its commit, which lets the next one begin. */
+	/*
+	 * Complete the writeback first, as the event of its commit lets the
+	 * next one begin.
+	 */
 	if (status & TSR_CRTC_INT_WRITEBACK)
 		tessera_writeback_look(tc);
 	if (status & (TSR_CRTC_INT_VBLANK | TSR_CRTC_INT_LATCH))

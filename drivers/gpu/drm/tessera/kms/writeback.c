@@ -2,12 +2,15 @@
 /**
  * DOC: writeback
  *
- * A connector whose monitor is memory: it takes the first frame of a commit. The device writes that when
- * the commit is latched, so it is done when the commit's event is sent, unless the CRTC is switched off before.
+ * A writeback connector stores the first frame of a commit in memory. The
+ * device writes the frame when the commit is latched. The writeback is done
+ * when the commit's event is sent, unless the CRTC is switched off before.
  *
- * The target is pinned like what is shown, as the device reaches no other memory here. Its bytes are
- * written behind the back of reservations, so a commit waits for all who use it first, with no lock held. It waits for
- * those of when it was checked: later ones may be behind its own fence.
+ * The target is pinned like a framebuffer that is scanned out, as the device
+ * reaches no other memory here. The write adds no fence to the target's
+ * reservation. A commit therefore waits first, with no lock held, for all users
+ * of the target. It waits only for the fences that the target had when the
+ * commit was prepared: later ones may depend on the commit's own fence.
  */
 
 #include <linux/dma-fence.h>
@@ -70,7 +73,7 @@ static int writeback_check(struct drm_connector *connector, struct drm_atomic_co
 	return drm_atomic_helper_check_wb_connector_state(connector, state);
 }
 
-/* Jobs that have something pinned. */
+/* Number of writeback jobs with a pinned target. */
 static atomic_t *writeback_jobs(struct drm_writeback_connector *wb)
 {
 	return &to_tessera_device(wb->base.dev)->kms->writebacks;
@@ -90,7 +93,10 @@ static int writeback_prepare(struct drm_writeback_connector *wb, struct drm_writ
 	gem = job->fb->obj[0];
 	dma_resv_lock(gem->resv, NULL);
 	ret = dma_resv_get_singleton(gem->resv, dma_resv_usage_rw(true), &before);
-	/* It stays where it is now, so its pages get no copy before it is written. */
+	/*
+	 * The pinned target is not copied to system pages before the device
+	 * writes it.
+	 */
 	if (!ret)
 		tessera_residency_written(gem_to_tessera_bo(gem));
 	dma_resv_unlock(gem->resv);
@@ -104,7 +110,10 @@ static int writeback_prepare(struct drm_writeback_connector *wb, struct drm_writ
 	return 0;
 }
 
-/* The framebuffer goes here, too: behind it nothing of the device is touched. */
+/*
+ * Also drop the framebuffer. Once the counter is lowered, the core only frees
+ * the job and does not touch the device.
+ */
 static void writeback_cleanup(struct drm_writeback_connector *wb, struct drm_writeback_job *job)
 {
 	atomic_t *jobs = writeback_jobs(wb);
@@ -135,7 +144,8 @@ static const struct drm_connector_funcs writeback_funcs = {
 };
 
 /**
- * tessera_writeback_wait() - wait for those who used what a commit writes to before
+ * tessera_writeback_wait() - wait for earlier users of a commit's writeback
+ * target
  * @state: the commit, nothing locked
  */
 void tessera_writeback_wait(struct drm_atomic_commit *state)
@@ -154,13 +164,15 @@ void tessera_writeback_wait(struct drm_atomic_commit *state)
 }
 
 /**
- * tessera_writeback_begin() - have the next commit of a CRTC that is on write its first frame
- * @tc: the CRTC
- * @state: what brings it
+ * tessera_writeback_begin() - make the next commit of a CRTC write its first
+ * frame
+ * @tc: the CRTC, which is on
+ * @state: the commit
  *
- * Its end is told by tessera_writeback_end(), however it ends.
+ * If this returns true, tessera_writeback_end() reports the result later.
  *
- * Return: false if nothing is to be written.
+ * Return: false if there is nothing to write, or if the target is lost, in
+ * which case the writeback has ended with -EIO.
  */
 bool tessera_writeback_begin(struct tessera_crtc *tc, struct drm_atomic_commit *state)
 {
@@ -174,7 +186,7 @@ bool tessera_writeback_begin(struct tessera_crtc *tc, struct drm_atomic_commit *
 		return false;
 	fb = job->fb;
 	addr = tessera_fb_addr(fb);
-	/* The job is the queue's then, and no longer the state's. */
+	/* After this the job belongs to the queue and not to the state. */
 	drm_writeback_queue_job(&tc->writeback, new);
 	if (!addr) {
 		drm_writeback_signal_completion(&tc->writeback, -EIO);
@@ -190,8 +202,8 @@ bool tessera_writeback_begin(struct tessera_crtc *tc, struct drm_atomic_commit *
 }
 
 /**
- * tessera_writeback_drop() - end at once what a commit was to write
- * @tc: the CRTC, whose device is gone
+ * tessera_writeback_drop() - complete a commit's writeback with an error
+ * @tc: the CRTC; its device is gone
  * @state: the commit
  */
 void tessera_writeback_drop(struct tessera_crtc *tc, struct drm_atomic_commit *state)
@@ -206,8 +218,8 @@ void tessera_writeback_drop(struct tessera_crtc *tc, struct drm_atomic_commit *s
 }
 
 /**
- * tessera_writeback_flush() - wait until nothing is pinned for one any more
- * @tdev: the device; all have ended, and no commit is under way
+ * tessera_writeback_flush() - wait until no writeback target is pinned
+ * @tdev: the device; all writebacks have ended, and no commit is under way
  */
 void tessera_writeback_flush(struct tessera_device *tdev)
 {
@@ -219,7 +231,7 @@ void tessera_writeback_flush(struct tessera_device *tdev)
 }
 
 /**
- * tessera_writeback_end() - say how it ended, if one was under way
+ * tessera_writeback_end() - complete the writeback, if one is under way
  * @tc: the CRTC
  * @status: 0 or a negative error
  */
@@ -230,19 +242,19 @@ void tessera_writeback_end(struct tessera_crtc *tc, int status)
 }
 
 /**
- * tessera_writeback_refused() - one was begun, and the device has found something wrong with its commit
+ * tessera_writeback_refused() - end the writeback of a refused commit
  * @tc: the CRTC
  */
 void tessera_writeback_refused(struct tessera_crtc *tc)
 {
-	/* Only a commit that it takes clears that. */
+	/* The device clears the register only when it accepts a commit. */
 	tessera_crtc_write(tc, TSR_CRTC_WB_CONTROL, 0);
 	tessera_writeback_end(tc, -EIO);
 }
 
 /**
- * tessera_writeback_look() - see whether the device has ended one
- * @tc: the CRTC; held with drm_dev_enter(), or in its interrupt
+ * tessera_writeback_look() - complete the writeback if the device has ended it
+ * @tc: the CRTC; inside drm_dev_enter(), or in its interrupt
  */
 void tessera_writeback_look(struct tessera_crtc *tc)
 {
@@ -262,7 +274,7 @@ static void writeback_fini(struct drm_device *drm, void *data)
 
 /**
  * tessera_writeback_init() - create the writeback connector of a CRTC
- * @tc: the CRTC, with its output, beside which it can be used
+ * @tc: the CRTC, with its output; both can be used at the same time
  *
  * Return: 0 or a negative error.
  */
@@ -277,7 +289,10 @@ int tessera_writeback_init(struct tessera_crtc *tc)
 					   ARRAY_SIZE(writeback_formats), drm_crtc_mask(&tc->base));
 	if (ret)
 		return ret;
-	/* The core frees it with the mode configuration, which outlives the CRTC. */
+	/*
+	 * The core would free it with the mode configuration, which outlives
+	 * the CRTC.
+	 */
 	ret = drmm_add_action_or_reset(drm, writeback_fini, wb);
 	if (ret)
 		return ret;
