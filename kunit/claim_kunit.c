@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Unit tests of claims: only the submission that has claimed a segment places objects there.
+ * Unit tests of claims: only the submission that has claimed a segment may
+ * place objects there.
  */
 #include <kunit/test.h>
 #include <linux/jiffies.h>
@@ -14,7 +15,7 @@
 #include "segments/segments.h"
 #include "tessera_device.h"
 
-/* The test's thread is one submission, @work another one. */
+/* The test's thread is one submission, @work is another. */
 struct claim {
 	struct tessera_manager mgr;
 	struct work_struct work;
@@ -77,13 +78,13 @@ static bool closed_for_other(struct claim *c)
 	return c->closed;
 }
 
-/* The machine may stand still for longer than a claim lasts. */
+/* A slow machine could let the claim expire during the test. */
 static void prolong(struct claim *c)
 {
 	c->mgr.claimed_until = jiffies + 60 * HZ;
 }
 
-/* A claim keeps others out, and not its owner. */
+/* A claim excludes other submissions, but not its owner. */
 static void claim_of_one(struct kunit *test)
 {
 	struct claim *c = test->priv;
@@ -94,14 +95,14 @@ static void claim_of_one(struct kunit *test)
 	prolong(c);
 	KUNIT_EXPECT_FALSE(test, tessera_manager_closed(&c->mgr));
 	KUNIT_EXPECT_TRUE(test, closed_for_other(c));
-	/* Only the owner ends it. */
+	/* Another submission cannot end the claim. */
 	other(c, unclaim);
 	KUNIT_EXPECT_TRUE(test, closed_for_other(c));
 	tessera_manager_unclaim(&c->mgr);
 	KUNIT_EXPECT_FALSE(test, closed_for_other(c));
 }
 
-/* A claim ends by time. Then its owner cannot end the next one. */
+/* A claim expires. Its owner must then not end the claim of the next owner. */
 static void claim_ends(struct kunit *test)
 {
 	struct claim *c = test->priv;

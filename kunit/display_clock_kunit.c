@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Unit tests of what is learnt of the difference between the device clock and ours.
+ * Unit tests of the known difference between the device clock and
+ * CLOCK_MONOTONIC.
  */
 #include <kunit/test.h>
 #include <linux/time64.h>
@@ -9,13 +10,16 @@
 
 #define AHEAD	(123 * NSEC_PER_SEC)
 
-/* The device's reading lies between two of ours: as far behind the first, and before the second one. */
+/*
+ * Learn a reading of the device clock, taken @behind ns after the first reading
+ * of CLOCK_MONOTONIC and @before ns before the second one.
+ */
 static s64 read_clock(struct tessera_kms_clock *clock, s64 at, u32 behind, u32 before)
 {
 	return tessera_kms_clock_learn(clock, at, at + behind - AHEAD, at + behind + before);
 }
 
-/* The first reading says no more than that the difference is somewhere in it. */
+/* The first reading bounds the difference to its own interval. */
 static void first_reading(struct kunit *test)
 {
 	struct tessera_kms_clock clock = { .at = 0 };
@@ -25,7 +29,7 @@ static void first_reading(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, clock.most, AHEAD + 300);
 }
 
-/* That there is no difference is nothing that was known before, either. */
+/* An initial difference of 0 must not count as known. */
 static void first_reading_of_equal_clocks(struct kunit *test)
 {
 	struct tessera_kms_clock clock = { .at = 0 };
@@ -37,7 +41,10 @@ static void first_reading_of_equal_clocks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, clock.most, half);
 }
 
-/* Each further one takes from both sides what cannot be; a slow one takes nothing. */
+/*
+ * Each further reading narrows the interval from both sides. A slow reading
+ * does not widen it.
+ */
 static void readings_narrow(struct kunit *test)
 {
 	struct tessera_kms_clock clock = { .at = 0 };
@@ -54,7 +61,10 @@ static void readings_narrow(struct kunit *test)
 	KUNIT_EXPECT_GE(test, clock.most, AHEAD);
 }
 
-/* What was exact a while ago is so no more, but for as much as clocks drift. */
+/*
+ * An old exact reading loses precision by the drift of the clocks, and not by
+ * more.
+ */
 static void clocks_drift(struct kunit *test)
 {
 	struct tessera_kms_clock clock = { .at = 0 };
@@ -67,7 +77,10 @@ static void clocks_drift(struct kunit *test)
 	KUNIT_EXPECT_LE(test, clock.most, AHEAD + 210 * NSEC_PER_USEC);
 }
 
-/* Times of the device keep their distance while readings do: the answer does not jump with each. */
+/*
+ * Converted times keep their distances: the result does not jump with each
+ * reading.
+ */
 static void steady(struct kunit *test)
 {
 	struct tessera_kms_clock clock = { .at = 0 };
@@ -82,7 +95,7 @@ static void steady(struct kunit *test)
 	}
 }
 
-/* A clock that was set contradicts all that was known. */
+/* After a clock was set, the known interval is discarded. */
 static void clock_was_set(struct kunit *test)
 {
 	struct tessera_kms_clock clock = { .at = 0 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Unit tests of holds: which of several submissions keeps an object where it is (SPLIT-17).
+ * Unit tests of holds: which of several submissions keeps an object in place
+ * (SPLIT-17).
  */
 #include <kunit/test.h>
 #include <linux/atomic.h>
@@ -36,7 +37,10 @@ static void take(struct tessera_bo *bo, u64 stamp, unsigned long until)
 	dma_resv_unlock(bo->tbo.base.resv);
 }
 
-/* SPLIT-17: of those that want to hold an object the oldest does, whenever it comes. */
+/*
+ * SPLIT-17: the oldest of the submissions that want a hold has it, in any order
+ * of their requests.
+ */
 static void hold_of_the_oldest(struct kunit *test)
 {
 	struct tessera_bo *bo = test->priv;
@@ -51,7 +55,7 @@ static void hold_of_the_oldest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_holder(bo), 3);
 	take(bo, 5, until);
 	KUNIT_EXPECT_EQ(test, tessera_holder(bo), 3);
-	/* Only the holder lets go. */
+	/* A submission that is not the holder cannot drop the hold. */
 	tessera_hold_drop(bo, 5);
 	KUNIT_EXPECT_EQ(test, tessera_holder(bo), 3);
 	tessera_hold_drop(bo, 3);
@@ -60,7 +64,10 @@ static void hold_of_the_oldest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_holder(bo), 7);
 }
 
-/* SPLIT-17: younger submissions wait for the place, the holder and older ones do not. */
+/*
+ * SPLIT-17: younger submissions must wait for the placement. The holder and
+ * older submissions need not.
+ */
 static void hold_keeps_off(struct kunit *test)
 {
 	struct tessera_bo *bo = test->priv;
@@ -72,7 +79,7 @@ static void hold_keeps_off(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, tessera_hold_keeps_off(bo, 4));
 }
 
-/* SPLIT-17: a hold ends by time, and a younger submission may hold the object then. */
+/* SPLIT-17: a hold expires. Then a younger submission may hold the object. */
 static void hold_ends(struct kunit *test)
 {
 	struct tessera_bo *bo = test->priv;

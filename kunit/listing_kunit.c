@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Unit tests of residency lists: counts of objects, and what is missing (RES-1, RES-2).
+ * Unit tests of residency lists: counts of objects, and evicted objects (RES-1,
+ * RES-2).
  */
 #include <kunit/test.h>
 #include <linux/dma-resv.h>
@@ -87,7 +88,7 @@ static void add(struct kunit *test, u32 set, u32 bo)
 	dma_resv_unlock(l->bos[bo]->tbo.base.resv);
 }
 
-/* True if it is listed no more. */
+/* True if the object is not listed any longer. */
 static bool drop(struct kunit *test, u32 set, u32 bo, u64 count)
 {
 	struct lists *l = test->priv;
@@ -112,7 +113,7 @@ static void move(struct kunit *test, u32 bo)
 	dma_resv_unlock(l->bos[bo]->tbo.base.resv);
 }
 
-/* RES-1: it is listed as often as it was made resident, less as often as it was evicted. */
+/* RES-1: MakeResident adds to the count of an object, Evict subtracts. */
 static void listing_counts(struct kunit *test)
 {
 	struct lists *l = test->priv;
@@ -142,14 +143,17 @@ static void listing_of_each_file(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, drop(test, 0, 0, 1));
 	KUNIT_EXPECT_NULL(test, tessera_listing_find(l->sets[0], l->bos[0]));
 	KUNIT_EXPECT_EQ(test, tessera_listing_find(l->sets[1], l->bos[0])->count, 2);
-	/* Who closes the handle has it no more, however often it is listed. */
+	/* Closing the handle removes the whole count of that file. */
 	add(test, 0, 0);
 	tessera_listing_close(l->bos[0], l->files[1]);
 	KUNIT_EXPECT_NULL(test, tessera_listing_find(l->sets[1], l->bos[0]));
 	KUNIT_EXPECT_EQ(test, l->bos[0]->listed, 1);
 }
 
-/* RES-2: what moves is missing, once, in each list; what is given up is not. */
+/*
+ * RES-2: a moved object counts as evicted once in each list. It does not count
+ * any longer when it leaves the list.
+ */
 static void listing_evicted(struct kunit *test)
 {
 	struct lists *l = test->priv;
@@ -173,7 +177,10 @@ static void listing_evicted(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, tessera_resident_complete(l->sets[1]));
 }
 
-/* RES-2: they come back in the order in which they went, as many at a time as is asked for. */
+/*
+ * RES-2: evicted objects are returned in the order of their eviction, up to the
+ * requested number.
+ */
 static void listing_comes_back(struct kunit *test)
 {
 	struct tessera_bo *bos[NUM_BOS];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Page tables of GPU virtual addresses (RES-5), against a walk of what the device would find in them.
+ * Unit tests of page tables (RES-5): their contents are compared with a model
+ * by walking them as the device does.
  */
 #include <kunit/test.h>
 
@@ -11,11 +12,11 @@
 #define MAX_TABLES	24
 #define MAPPED		(TSR_PTE_VALID | TSR_PTE_WRITE)
 
-/* 4 MiB on either side of where the first slot of the root ends. */
+/* 4 MiB on either side of the end of the root's first entry. */
 #define BASE		((1ULL << 39) - 4 * MIB)
 #define WINDOW		2048U	/* pages */
 
-/* A table, and what the device has in its place. */
+/* A table, and its contents in simulated device memory. */
 struct table {
 	struct tessera_pt pt;
 	u64 mem[TSR_PT_ENTRIES];
@@ -27,9 +28,12 @@ struct fixture {
 	struct tessera_pt_tree tree;
 	struct table table[MAX_TABLES];
 	u32 num_alive, writes;
-	/* allocations that succeed before one fails; U32_MAX: all */
+	/* Number of allocations that succeed before one fails; U32_MAX: all. */
 	u32 good;
-	/* of each page of the window: what it shall be, and the leaf that was found last */
+	/*
+	 * For each page of the tested range: the expected entry, and the leaf
+	 * found last.
+	 */
 	u64 want[WINDOW], leaf[WINDOW];
 	u32 shift[WINDOW];
 	u32 seed;
@@ -69,7 +73,7 @@ static struct tessera_pt *sim_alloc(void *owner)
 	return &t->pt;
 }
 
-/* What is left behind leads nowhere. */
+/* Fill a released table with garbage, so that a stale pointer is found. */
 static void sim_release(void *owner, struct tessera_pt *pt)
 {
 	struct table *t = container_of(pt, struct table, pt);
@@ -117,7 +121,7 @@ static struct fixture *fixture(struct kunit *test)
 	return f;
 }
 
-/* The device may take any entry of a group for all of it. */
+/* All entries of a group are equal, as the device may use any of them. */
 static void check_group(struct fixture *f, const u64 *mem)
 {
 	u32 i;
@@ -127,7 +131,7 @@ static void check_group(struct fixture *f, const u64 *mem)
 			KUNIT_ASSERT_EQ(f->test, mem[i], mem[0]);
 }
 
-/* As the device walks; the leaf, or 0. */
+/* Walk the tables like the device; returns the leaf, or 0. */
 static u64 walk(struct fixture *f, u64 va, u32 *shift)
 {
 	u64 entry = f->tree.root->entry;
@@ -155,7 +159,7 @@ static u64 walk(struct fixture *f, u64 va, u32 *shift)
 	return entry;
 }
 
-/* What a leaf makes of an address, as an entry of its page. */
+/* Convert a leaf to the entry of the page at @va. */
 static u64 page_entry(struct fixture *f, u64 leaf, u64 va, u32 shift)
 {
 	u64 in_leaf = va & ((1ULL << shift) - 1);
@@ -179,7 +183,10 @@ static bool will_be_flushed(struct fixture *f, u64 va)
 	return f->tree.flush_first <= va && va <= f->tree.flush_last;
 }
 
-/* A page is what it shall be, and will be flushed if its leaf has changed. */
+/*
+ * True if the page has the expected entry, and is in the range to be flushed if
+ * its leaf has changed.
+ */
 static bool check_page(struct fixture *f, u32 page)
 {
 	u64 va = page_at(page), leaf;
@@ -207,8 +214,9 @@ static void check(struct fixture *f)
 }
 
 /*
- * For each block: a leaf made smaller and its table named; ends of groups, pages, groups, pages. A range may begin and
- * end in the middle of a block, and cross into other directories.
+ * Upper bound of writes. Per block: split a leaf and link its table; then pages
+ * at both ends of groups, and groups. A range may begin and end inside a block,
+ * and cross into other directories.
  */
 static u64 max_writes(u64 bytes)
 {
@@ -228,7 +236,7 @@ static void set(struct fixture *f, u32 first, u32 count, u64 entry)
 		f->want[first + i] = entry & TSR_PTE_NULL || !entry ? entry : entry + i * PAGE;
 }
 
-/* The largest leaves that fit, and few writes. */
+/* The largest possible leaves are used, with few writes. */
 static void leaves_are_large(struct kunit *test)
 {
 	struct fixture *f = fixture(test);
@@ -246,7 +254,7 @@ static void leaves_are_large(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->shift[16], 16);
 	KUNIT_EXPECT_EQ(test, f->shift[399], 16);
 	KUNIT_EXPECT_EQ(test, f->shift[400], 12);
-	/* memory that is not aligned as its addresses are */
+	/* Memory with another alignment than its addresses. */
 	set(f, 1536, 512, entry + 7 * PAGE);
 	check(f);
 	KUNIT_EXPECT_EQ(test, f->shift[1536], 12);
@@ -254,14 +262,14 @@ static void leaves_are_large(struct kunit *test)
 	set(f, 0, 2048, TSR_PTE_NULL | MAPPED);
 	check(f);
 	KUNIT_EXPECT_EQ(test, f->shift[0], 21);
-	/* root, and two directories on each side */
+	/* Root, and two directories on each side. */
 	KUNIT_EXPECT_EQ(test, f->num_alive, 5);
 	set(f, 0, 2048, 0);
 	check(f);
 	KUNIT_EXPECT_EQ(test, f->num_alive, 1);
 }
 
-/* A part of a leaf changes, and the rest says what it said. */
+/* Changing a part of a large leaf keeps the rest of its mapping. */
 static void leaves_are_split(struct kunit *test)
 {
 	static const u32 parts[][2] = {
@@ -312,7 +320,10 @@ static void any_change(struct fixture *f)
 	u64 entry = any_entry(f, first);
 
 	if (!any(f, 5)) {
-		/* no memory for a table: nothing changes, and what was made is no harm */
+		/*
+		 * Allocation of a table fails: no mapping changes, and tables
+		 * that were created do no harm.
+		 */
 		f->good = any(f, 3);
 		if (tessera_pt_prepare(&f->tree, page_at(first), count * PAGE, entry)) {
 			f->good = U32_MAX;
@@ -326,7 +337,7 @@ static void any_change(struct fixture *f)
 	check(f);
 }
 
-/* Any sequence of changes, with and without memory for tables. */
+/* Random changes, with and without failing allocations. */
 static void changes_at_random(struct kunit *test)
 {
 	struct fixture *f = fixture(test);
@@ -339,7 +350,10 @@ static void changes_at_random(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->num_alive, 1);
 }
 
-/* Far apart, at both ends of what there is, and all of it unmapped at once. */
+/*
+ * Distant pages, at both ends of the address space too, are mapped and then all
+ * unmapped at once.
+ */
 static void sparse(struct kunit *test)
 {
 	static const u64 at[] = { 0, 1ULL << 30, (1ULL << 39) - PAGE, 1ULL << 47,
@@ -363,7 +377,10 @@ static void sparse(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->tree.root->used, 0);
 }
 
-/* Tables that were made before memory ran out go when what they cover is unmapped. */
+/*
+ * Tables that were created before an allocation failed are freed when their
+ * range is unmapped.
+ */
 static void unmap_after_no_memory(struct kunit *test)
 {
 	struct fixture *f = fixture(test);

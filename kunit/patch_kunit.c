@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Patch list checks, leak check, and the replay that finds what a part must be given:
- * SPLIT-6, SPLIT-12, SPLIT-17, SPLIT-21, SPLIT-25, SPLIT-33, SPLIT-36, SCHED-6 and the
- * rows of the requirements' table of errors that concern the list alone.
+ * Unit tests of patch lists: the checks, the leak check, and the replay that
+ * finds the bindings a part needs at its start. SPLIT-6, SPLIT-12, SPLIT-17,
+ * SPLIT-21, SPLIT-25, SPLIT-33, SPLIT-36, SCHED-6, and those rows of the
+ * requirements' table of errors that concern the list alone.
  */
 #include <kunit/test.h>
 
@@ -45,7 +46,7 @@ static int patch_init(struct kunit *test)
 struct patch_case {
 	const char *name;
 	int ret;
-	/* Element the error is about. */
+	/* Index of the element that the error refers to. */
 	u32 bad;
 	u32 num;
 	struct tessera_patch patches[MAX_ENTRIES];
@@ -159,7 +160,7 @@ static void test_check(struct kunit *test)
 	make_list(&list, c->patches, c->num);
 	KUNIT_ASSERT_EQ(test, tessera_patch_check(&list, &f->table, &err), c->ret);
 	KUNIT_EXPECT_EQ(test, err.index, c->ret ? c->bad : 1234);
-	/* A table is as good as new after any outcome. */
+	/* A check leaves the table reusable, whether it succeeds or fails. */
 	KUNIT_EXPECT_EQ(test, tessera_patch_check(&list, &f->table, &err), c->ret);
 }
 
@@ -211,7 +212,11 @@ static void test_leaks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, err.index, c->ret ? c->bad : 1234);
 }
 
-/* Long walks look up, and end when told to: each of the two of one check, and that of the other. */
+/*
+ * Long walks call the check callback and stop when it returns an error. The
+ * test covers both walks of tessera_patch_check() and that of
+ * tessera_patch_check_leaks().
+ */
 static void test_pauses(struct kunit *test)
 {
 	const u32 num = 2 * TESSERA_PATCH_STEPS + 1;
@@ -247,7 +252,7 @@ static void test_write(struct kunit *test)
 
 	memset(cmds, 0xaa, sizeof(cmds));
 	tessera_patch_write(cmds, 16, 0x123456789abcdef0ULL, 0x1000);
-	/* SPLIT-27: doing it again is harmless. */
+	/* SPLIT-27: patching again is harmless. */
 	tessera_patch_write(cmds, 16, 0x123456789abcdef0ULL, 0x1000);
 	KUNIT_EXPECT_EQ(test, get_unaligned_le64(cmds + 16), 0x123456789abcdef0ULL);
 	KUNIT_EXPECT_EQ(test, get_unaligned_le64(cmds + 24), 0x1000);
@@ -263,7 +268,7 @@ struct replay_case {
 	u32 num_cuts;
 	struct {
 		u32 at;
-		/* Elements whose bindings the part is given, as a bit mask. */
+		/* Elements whose bindings the part needs, as a bit mask. */
 		u32 binds;
 	} cuts[4];
 };
@@ -307,7 +312,7 @@ static const struct replay_case replay_cases[] = {
 
 KUNIT_ARRAY_PARAM_DESC(replay, replay_cases, name);
 
-/* Elements that are not NULL, by patch offset. */
+/* Indexes of the elements that are not NULL, sorted by patch offset. */
 static u32 make_order(const struct tessera_patch *patches, u32 num, u32 *order)
 {
 	u32 n = 0, i, j;
@@ -329,14 +334,14 @@ static u32 make_order(const struct tessera_patch *patches, u32 num, u32 *order)
 #define RANDOM_ENTRIES	40
 static_assert(MAX_ENTRIES <= RANDOM_ENTRIES);
 
-/* A replay and what it points at. */
+/* A replay and the memory that it uses. */
 struct replay_run {
 	struct tessera_patch_list list;
 	u32 order[RANDOM_ENTRIES];
 	struct tessera_patch_replay replay;
 };
 
-/* Begin a replay of a list, if the list is right. */
+/* Begin a replay of a list, if the list is valid. */
 static int replay_begin(struct patch_fixture *f, const struct tessera_patch *patches, u32 num,
 			struct replay_run *run)
 {
@@ -376,7 +381,10 @@ static void test_replay(struct kunit *test)
 	}
 }
 
-/* A legal list: binds of 0x28 bytes at 0, 0x40, ...; some unbinds; some groups of two. */
+/*
+ * Make a list: binds of 0x28 bytes at 0, 0x40, ...; some unbinds; some groups
+ * of two.
+ */
 static u32 random_list(struct tessera_patch *patches, u32 *seed)
 {
 	u32 num = 0, pos = 0;
@@ -404,7 +412,10 @@ static u32 random_list(struct tessera_patch *patches, u32 *seed)
 	return num;
 }
 
-/* What the device has bound at @cut if the stream ran that far, and what must be of it. */
+/*
+ * The expected bindings of a part that begins at @cut: bound by the elements
+ * before and not reprogrammed there.
+ */
 static void model_binds(const struct tessera_patch *patches, u32 num, u32 cut, u32 *binds)
 {
 	u32 i;
@@ -435,7 +446,10 @@ static void test_replay_random_split_17(struct kunit *test)
 		struct replay_run run;
 
 		num = random_list(patches, &seed);
-		/* Two elements of one split point may name one slot badly: not of interest. */
+		/*
+		 * Skip a list with two different allocations in one slot at one
+		 * split point.
+		 */
 		if (replay_begin(f, patches, num, &run))
 			continue;
 		for (i = 0; i < num; i++) {
@@ -465,7 +479,10 @@ static void note_applied(const struct tessera_patch_replay *replay, u32 index)
 		applied_live[applied_next++] = replay->table->num_live;
 }
 
-/* Each element once, from first to last, with the table as it leaves it. */
+/*
+ * Each element is applied once and in order, and the callback sees the table
+ * after it.
+ */
 static void test_replay_applies_split_8_split_11(struct kunit *test)
 {
 	static const struct tessera_patch patches[] = {

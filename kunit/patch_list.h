@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Elements of patch lists, as tests write them down; NUL is the list's element for no object. */
+/*
+ * Initialisers of patch list elements for tests. NUL is the index of the NULL
+ * element in the allocation list.
+ */
 #ifndef __TESSERA_KUNIT_PATCH_LIST_H__
 #define __TESSERA_KUNIT_PATCH_LIST_H__
 
@@ -15,7 +18,10 @@
 #define UNBIND(slot, split) \
 	{ .alloc_index = NUL, .slot_id = (slot), .split_offset = (split) }
 
-/* For &tessera_patch_list.check: so many calls are still answered with 0. */
+/*
+ * For &tessera_patch_list.check: return 0 for the number of calls in @ctx, then
+ * -EINTR.
+ */
 static inline int check_down(void *ctx)
 {
 	u32 *left = ctx;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Unit tests of what planes can show, and of what their registers say of a state.
+ * Unit tests of formats and modifiers of planes, and of their register values.
  */
 #include <kunit/test.h>
 #include <linux/bitfield.h>
@@ -58,7 +58,7 @@ static u32 control(struct shown *s)
 	return s->regs[TSR_PLANE_CONTROL / 4];
 }
 
-/* Each format the planes list is one of the device's, and no two are the same. */
+/* Each listed format has a device format, and no two have the same. */
 static void formats(struct kunit *test)
 {
 	const struct drm_format_info *info;
@@ -80,7 +80,9 @@ static void formats(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_fb_format(DRM_FORMAT_XRGB8888 | DRM_FORMAT_BIG_ENDIAN), 0);
 }
 
-/* Modifiers are in the order of the layouts, and the list has the end that DRM looks for. */
+/*
+ * Modifiers are in the order of the layouts, and the list has DRM's terminator.
+ */
 static void modifiers(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, tessera_fb_modifiers[TSR_LAYOUT_LINEAR], DRM_FORMAT_MOD_LINEAR);
@@ -111,7 +113,10 @@ static void surface(struct kunit *test)
 	}
 }
 
-/* The source in 1/65536 of a pixel, the destination in whole ones, and left of or above the screen, too. */
+/*
+ * The source is in 1/65536 of a pixel, the destination in whole pixels. It may
+ * be left of or above the screen.
+ */
 static void rectangles(struct kunit *test)
 {
 	struct shown *s = shown_new(test);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Aperture page table entries: PAGE-8, SEG-20, COH-4, COH-13.
- */
+/* Unit tests of aperture page table entries: PAGE-8, SEG-20, COH-4, COH-13. */
 #include <kunit/test.h>
 
 #include "pure/pte.h"
@@ -55,7 +53,7 @@ static void test_encode(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pte, c->pte);
 }
 
-/* Each address bit goes where it belongs, and no other bit is set. */
+/* Each address bit is encoded in its position, and no other bit is set. */
 static void test_address_bits(struct kunit *test)
 {
 	static const u32 flags[] = { GART, NONCOH, AGP_RO };

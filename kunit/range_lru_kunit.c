@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Who gives a swizzling range up: SWZ-9, SWZ-26, SWZ-28, SWZ-30.
+ * Unit tests of the victim choice for swizzling ranges: SWZ-9, SWZ-26, SWZ-28,
+ * SWZ-30.
  */
 #include <kunit/test.h>
 
@@ -40,7 +41,10 @@ static void range_least_recently_used(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 0, 1), NONE);
 }
 
-/* Half of the ranges, one at least; more is given up to others, not to oneself. */
+/*
+ * Locks of a client protect half of the ranges, at least one, from other
+ * clients. Its own requests never take a range that it has locked.
+ */
 static void range_locks_have_a_limit(struct kunit *test)
 {
 	struct tessera_range_use use[5];
@@ -56,19 +60,21 @@ static void range_locks_have_a_limit(struct kunit *test)
 		};
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 1), NONE);
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 2), 4);
-	/* two are its own, and three of five are above the limit */
+	/* Two locks are its own, and three of five exceed the limit. */
 	use[4].payer = 2;
 	use[3].payer = 2;
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 2), 2);
-	/* nobody has more than two */
+	/* No client has more than two. */
 	use[2].payer = 3;
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 2), NONE);
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 4), NONE);
-	/* what is not locked goes first, whenever it was used */
+	/*
+	 * A range that is not locked goes first, at any time of its last use.
+	 */
 	use[2].locked = false;
 	use[2].last_use = 100;
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 4), 2);
-	/* one of one is kept */
+	/* The only range is protected. */
 	use[0].locked = true;
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 1, 4), NONE);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Unit tests of scattered places: every free page is found, once, and large blocks come first.
+ * Unit tests of scattered placements: every free page is found, once, and large
+ * blocks come first.
  */
 #include <kunit/test.h>
 #include <linux/bitmap.h>
@@ -15,7 +16,10 @@ struct memory {
 	DECLARE_BITMAP(used, PAGES);
 };
 
-/* All holes, once; what is taken is used. Returns the pages, and notes in @order where each is. */
+/*
+ * Offer each hole once and mark the pages taken as used. Returns the number of
+ * pages, and stores in @order where each is.
+ */
 static u64 offer_holes(struct kunit *test, struct memory *memory, struct tessera_scatter *scatter,
 		       u32 *order, u64 have)
 {
@@ -37,7 +41,7 @@ static u64 offer_holes(struct kunit *test, struct memory *memory, struct tessera
 		bitmap_set(memory->used, start, pages);
 		for (i = 0; i < pages; i++)
 			order[have++] = start + i;
-		/* What is left of the hole is offered in the next round. */
+		/* The next round offers the rest of the hole. */
 	}
 
 	return have;
@@ -57,7 +61,7 @@ static u64 place(struct kunit *test, struct memory *memory, u64 pages, u64 small
 	return have;
 }
 
-/* Holes of any size: what is free is got, all of it, and nothing more. */
+/* With holes of random sizes, exactly the free pages are taken. */
 static void scatter_fills(struct kunit *test)
 {
 	struct memory *memory = kunit_kzalloc(test, sizeof(*memory), GFP_KERNEL);
@@ -78,13 +82,13 @@ static void scatter_fills(struct kunit *test)
 			bitmap_set(memory->used, at * unit, min(size * unit, PAGES - at * unit));
 		}
 		free = PAGES - bitmap_weight(memory->used, PAGES);
-		/* One more than there is gets all there is. */
+		/* A request for more than is free gets all of it. */
 		KUNIT_EXPECT_EQ(test, place(test, memory, free + unit, unit, order), free);
 		KUNIT_EXPECT_TRUE(test, bitmap_full(memory->used, PAGES));
 	}
 }
 
-/* A block of 2 MiB that is free is taken as one, whatever lies before it. */
+/* A free block of 2 MiB is taken first, even behind smaller holes. */
 static void scatter_blocks(struct kunit *test)
 {
 	struct memory *memory = kunit_kzalloc(test, sizeof(*memory), GFP_KERNEL);
@@ -93,7 +97,7 @@ static void scatter_blocks(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, memory);
 	KUNIT_ASSERT_NOT_NULL(test, order);
-	/* 100 pages, a page, all but one of the rest up to 1024; then free. */
+	/* Free: pages 0 to 99, 101 to 1022, and all from 1024. */
 	set_bit(100, memory->used);
 	set_bit(1023, memory->used);
 	KUNIT_ASSERT_EQ(test, place(test, memory, 512 + 16 + 3, 1, order), 512 + 16 + 3);
@@ -105,7 +109,10 @@ static void scatter_blocks(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, order[528 + i], 16 + i);
 }
 
-/* Too little is got as far as it goes; nothing is got of nothing. */
+/*
+ * A request gets what is free if that is not enough, and nothing from a hole
+ * that is too small.
+ */
 static void scatter_short(struct kunit *test)
 {
 	struct tessera_scatter scatter;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Segment descriptors and what an allocation may ask for: SEG-5, SEG-6, SEG-10, SEG-11,
- * SEG-20, SEG-23, SEG-24, SEG-29, SEG-30, SWZ-17 and their rows of the requirements'
- * table of errors.
+ * Unit tests of segment descriptors, and of the segments and flags that an
+ * allocation may ask for: SEG-5, SEG-6, SEG-10, SEG-11, SEG-20, SEG-23, SEG-24,
+ * SEG-29, SEG-30, SWZ-17 and their rows of the requirements' table of errors.
  */
 #include <kunit/test.h>
 
@@ -82,7 +82,7 @@ static const struct tessera_segment_limits default_limits = {
 struct desc_case {
 	const char *name;
 	int ret;
-	/* Descriptor at fault. */
+	/* Index of the invalid descriptor. */
 	unsigned int bad;
 	unsigned int count;
 	struct tessera_segment_desc descs[4];
@@ -147,7 +147,7 @@ struct field_case {
 	u32 page_size;
 };
 
-/* Fields of one of the default segments changed. */
+/* One of the default segments with other values in these fields. */
 static const struct field_case field_cases[] = {
 	{ "SEG-30 memory commit limit below its size", -EINVAL, 0, 64 * MIB - 4096, 0, 4096 },
 	{ "SEG-30 memory commit limit above its size", -EINVAL, 0, 64 * MIB + 4096, 0, 4096 },
@@ -327,7 +327,10 @@ static void test_alloc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_segment_alloc_check(default_descs, 4, &c->alloc), c->ret);
 }
 
-/* SEG-30: what could never be committed is refused, however large the segment is */
+/*
+ * SEG-30: an allocation above the commit limit is refused, even if the segment
+ * is large enough.
+ */
 static void test_alloc_commit(struct kunit *test)
 {
 	struct tessera_segment_desc desc = SEG_GART;
@@ -339,7 +342,7 @@ static void test_alloc_commit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_segment_alloc_check(&desc, 1, &alloc), -E2BIG);
 }
 
-/* SEG-11: six would be good ones, but for their number */
+/* SEG-11: six valid preferences are refused because of their number. */
 static void test_six_preferred(struct kunit *test)
 {
 	struct tessera_segment_alloc alloc = {

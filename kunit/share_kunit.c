@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Unit tests of fair-share arithmetic (SEG-8, SEG-9).
- */
+/* Unit tests of fair-share arithmetic (SEG-8, SEG-9). */
 #include <kunit/test.h>
 
 #include "pure/share.h"
@@ -14,7 +12,7 @@ static bool is_over(const struct tessera_share_seg *seg,
 	return client->used + want > tessera_share_fair(seg, client);
 }
 
-/* SEG-8: the share is the segment over the clients with demand. */
+/* SEG-8: the share is the size divided by the number of clients with demand. */
 static void share_by_demand(struct kunit *test)
 {
 	struct tessera_share_seg seg = { .size = 96 * MIB };
@@ -23,7 +21,7 @@ static void share_by_demand(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[0]), 96 * MIB);
 	tessera_share_touch(&seg, &c[0], 1);
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[0]), 96 * MIB);
-	/* A newcomer is told what it would get. */
+	/* For a client without demand, the share that it would get. */
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[1]), 48 * MIB);
 	tessera_share_touch(&seg, &c[1], 2);
 	tessera_share_touch(&seg, &c[2], 2);
@@ -36,7 +34,10 @@ static void share_by_demand(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[0]), 48 * MIB);
 }
 
-/* Idle share is lent and taken back: memory alone is no demand. */
+/*
+ * The share of an idle client is lent and taken back: holding memory is not
+ * demand.
+ */
 static void share_lent_and_taken_back(struct kunit *test)
 {
 	struct tessera_share_seg seg = { .size = 64 * MIB };
@@ -57,12 +58,12 @@ static void share_lent_and_taken_back(struct kunit *test)
 	tessera_share_touch(&seg, &b, 300);
 	KUNIT_EXPECT_TRUE(test, is_over(&seg, &a, 1));
 	KUNIT_EXPECT_FALSE(test, is_over(&seg, &b, 0));
-	/* Time does not go back. */
+	/* An older time stamp is ignored. */
 	tessera_share_touch(&seg, &b, 250);
 	KUNIT_EXPECT_EQ(test, b.stamp, 300);
 }
 
-/* SEG-9: what happens in one segment does not show in another. */
+/* SEG-9: demand and usage of one segment do not affect another. */
 static void share_segments_apart(struct kunit *test)
 {
 	struct tessera_share_seg seg[2] = { { .size = 64 * MIB }, { .size = 32 * MIB } };
@@ -88,7 +89,7 @@ static void share_charging(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_share_charge(&seg, &a, 10), 0);
 	KUNIT_EXPECT_EQ(test, tessera_share_charge(&seg, &b, 20), 0);
 	KUNIT_EXPECT_EQ(test, seg.used, 30);
-	/* More than was charged is a bug of the caller, and changes nothing. */
+	/* Uncharging more than was charged fails and changes nothing. */
 	KUNIT_EXPECT_EQ(test, tessera_share_uncharge(&seg, &a, 11), -EINVAL);
 	KUNIT_EXPECT_EQ(test, a.used, 10);
 	KUNIT_EXPECT_EQ(test, seg.used, 30);
@@ -100,7 +101,9 @@ static void share_charging(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b.used, 0);
 }
 
-/* SEG-8: the budget is the share, and what others leave free. */
+/*
+ * SEG-8: the budget is the share, or more if other clients leave memory free.
+ */
 static void share_budget(struct kunit *test)
 {
 	static const struct {
@@ -130,7 +133,10 @@ static void share_budget(struct kunit *test)
 	}
 }
 
-/* SEG-8: what is reserved does not depend on others, who share the rest; it counts with demand only. */
+/*
+ * SEG-8: a reservation is independent of other clients, which share the rest.
+ * It counts only while its client has demand.
+ */
 static void share_reserved(struct kunit *test)
 {
 	struct tessera_share_seg seg = { .size = 96 * MIB };
@@ -147,13 +153,16 @@ static void share_reserved(struct kunit *test)
 	tessera_share_touch(&seg, &c[2], 1);
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[1]), 51 * MIB);
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[2]), 45 * MIB);
-	/* as if it had demand */
+	/* Computed as if it had demand. */
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[0]), 42 * MIB);
 	tessera_share_touch(&seg, &c[0], 1);
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[0]), 42 * MIB);
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[1]), 30 * MIB);
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[2]), 24 * MIB);
-	/* what is idle is lent, reserved or not; and its owner has it again */
+	/*
+	 * The memory of an idle client is lent, including its reservation. The
+	 * client gets it back with its next demand.
+	 */
 	tessera_share_leave(&seg, &c[0]);
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[1]), 51 * MIB);
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[2]), 45 * MIB);

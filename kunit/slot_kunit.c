@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Slot resource table: SPLIT-6, SPLIT-7, SPLIT-8, SPLIT-10, SPLIT-21, SPLIT-36.
+ * Unit tests of the slot table: SPLIT-6, SPLIT-7, SPLIT-8, SPLIT-10, SPLIT-21,
+ * SPLIT-36.
  */
 #include <kunit/test.h>
 
@@ -70,7 +71,7 @@ static void test_reset_wraps_split_7(struct kunit *test)
 
 	f->table.generation = U32_MAX;
 	KUNIT_EXPECT_EQ(test, tessera_slot_set(&f->table, 3, 1, 0), 0);
-	/* A row that carries the generation the wrap leads to. */
+	/* A row with the generation that follows the wrap-around. */
 	f->rows[5].generation = 1;
 	f->rows[5].alloc = 7;
 	tessera_slot_reset(&f->table);
@@ -122,7 +123,7 @@ static void test_unbind_split_21(struct kunit *test)
 
 	for (i = 0; i < NUM_SLOTS; i++)
 		KUNIT_EXPECT_EQ(test, tessera_slot_set(&f->table, i, i, 0), 0);
-	/* Unbinding what is unbound changes nothing. */
+	/* Unbinding an empty slot changes nothing. */
 	KUNIT_EXPECT_EQ(test, tessera_slot_set(&f->table, 2, TESSERA_SLOT_NULL, 8), 0);
 	KUNIT_EXPECT_EQ(test, tessera_slot_set(&f->table, 2, TESSERA_SLOT_NULL, 16), 0);
 	KUNIT_EXPECT_EQ(test, slot_alloc(&f->table, 2), TESSERA_SLOT_NULL);
@@ -140,19 +141,22 @@ static void test_one_split_point_split_36(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_slot_set(&f->table, 1, 5, 8), 0);
 	KUNIT_EXPECT_EQ(test, tessera_slot_set(&f->table, 1, 6, 8), -EINVAL);
 	KUNIT_EXPECT_EQ(test, slot_alloc(&f->table, 1), 5);
-	/* The last one sets the row, and an unbind in between hides nothing. */
+	/*
+	 * The last entry sets the row. An unbind in between does not allow
+	 * another allocation at the same split point.
+	 */
 	KUNIT_EXPECT_EQ(test, tessera_slot_set(&f->table, 1, TESSERA_SLOT_NULL, 8), 0);
 	KUNIT_EXPECT_EQ(test, slot_alloc(&f->table, 1), TESSERA_SLOT_NULL);
 	KUNIT_EXPECT_EQ(test, tessera_slot_set(&f->table, 1, 6, 8), -EINVAL);
 	KUNIT_EXPECT_EQ(test, tessera_slot_set(&f->table, 1, 5, 8), 0);
 	KUNIT_EXPECT_EQ(test, slot_alloc(&f->table, 1), 5);
-	/* At the next split point anything goes. */
+	/* At the next split point another allocation is allowed. */
 	KUNIT_EXPECT_EQ(test, tessera_slot_set(&f->table, 1, 6, 16), 0);
 	KUNIT_EXPECT_EQ(test, tessera_slot_set(&f->table, 1, 5, 16), -EINVAL);
 	expect_live(test, &f->table);
 }
 
-/* Against an array, over many resets. */
+/* Random updates are compared with an array, over many resets. */
 static void test_random(struct kunit *test)
 {
 	struct slot_fixture *f = test->priv;

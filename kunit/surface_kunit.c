@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Private data of the two allocations of a surface: SWZ-18, SWZ-20; and that what manages memory
- * gets none of it: SWZ-21.
+ * Unit tests of the private data of a surface pair (SWZ-18, SWZ-20), and proof
+ * that memory management does not see it (SWZ-21).
  */
 #include <kunit/test.h>
 
@@ -12,7 +12,7 @@
 #define ROWS	100U
 #define WIDTH	200U
 #define PITCH	256U
-/* Rows are filled up to whole tiles. */
+/* The number of rows is rounded up to whole tiles. */
 #define BYTES	(PITCH * 128U)
 
 static const struct tessera_private good[] = {
@@ -77,7 +77,7 @@ static void test_private(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_private_check(&c->priv, c->size), c->ret);
 }
 
-/* All of it is for later. */
+/* All reserved bits must be zero. */
 static void test_reserved(struct kunit *test)
 {
 	struct tessera_private priv = good[0];
@@ -89,7 +89,10 @@ static void test_reserved(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_private_check(&priv, BYTES), -EINVAL);
 }
 
-/* SWZ-18: one for the GPU, one for the CPU, of the same surface. */
+/*
+ * SWZ-18: a pair has one object for the GPU and one for the CPU, of the same
+ * surface.
+ */
 static void test_twins(struct kunit *test)
 {
 	const u64 sizes[] = { BYTES, BYTES };
@@ -116,7 +119,7 @@ static void test_twins(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_twins_check(privs, sizes), -EINVAL);
 }
 
-/* Each has the size that is its own. */
+/* Each object of a pair is checked against its own size. */
 static void test_sizes(struct kunit *test)
 {
 	u64 sizes[] = { BYTES, 5 * 4096 };
@@ -131,8 +134,9 @@ static void test_sizes(struct kunit *test)
 #define FUNCTION_IS(fn, ...) static_assert(__same_type(&(fn), __VA_ARGS__))
 
 /*
- * SWZ-21: what looks for room, in the planner's model and in the segments, is told bytes and
- * alignment. A layout among the arguments does not compile.
+ * SWZ-21: the functions that look for free space, in the plan map and in the
+ * segments, get bytes and alignment only. This does not compile if one of them
+ * gets a layout argument.
  */
 FUNCTION_IS(tessera_plan_map_find_hole, u64 (*)(struct tessera_plan_map *map, u32 seg, u64 size,
 						u64 align, u32 *below));
@@ -147,7 +151,10 @@ struct room {
 	struct tessera_plan_map_node node[TESSERA_NUM_TWINS + 2];
 };
 
-/* So the second goes right behind the first, whichever of the two comes first. */
+/*
+ * As the layout does not matter, the second object is placed right behind the
+ * first, in either order.
+ */
 static void test_same_path(struct kunit *test)
 {
 	struct room *room = kunit_kzalloc(test, sizeof(*room), GFP_KERNEL);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Unit tests of the bytes to trim (RES-3).
- */
+/* Unit tests of the number of bytes to trim (RES-3). */
 #include <kunit/test.h>
 
 #include "pure/trim.h"
@@ -21,7 +19,7 @@ static void setting_init(struct setting *s, u64 a, u64 b, u64 c)
 	};
 }
 
-/* RES-3: the sum is what is missing, not what is asked for. */
+/* RES-3: the sum counts the missing bytes, not the requested ones. */
 static void trim_sum(struct kunit *test)
 {
 	struct setting s;
@@ -38,7 +36,7 @@ static void trim_sum(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s.trim.set, BIT(0));
 }
 
-/* RES-3: who gives up the sum in one segment has room there. */
+/* RES-3: trimming the reported sum in the segment lets a retry succeed. */
 static void trim_is_enough(struct kunit *test)
 {
 	static const u64 sizes[] = { 7, 1, 30, 12, 12, 3 };
@@ -57,7 +55,10 @@ static void trim_is_enough(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s.trim.bytes, 0);
 }
 
-/* An object goes where there is room, else where least is missing; in whole pages. */
+/*
+ * An object uses a segment with enough free space, else the one that lacks
+ * least. Sizes are rounded up to pages.
+ */
 static void trim_choice(struct kunit *test)
 {
 	struct setting s;

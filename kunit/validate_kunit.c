@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Packet validator: what a user may send, and that every address is the kernel's
- * (SPLIT-29, SPLIT-31, SEG-16), packet by packet and with random buffers.
+ * Unit tests of the packet validator: which packets a user may send, and that
+ * each address is one that the kernel writes (SPLIT-29, SPLIT-31, SEG-16).
+ * Single packets, and random buffers.
  */
 #include <kunit/test.h>
 
@@ -33,7 +34,7 @@ static const struct tessera_patch_alloc allocs[NUM_ALLOCS] = {
 struct validate_case {
 	const char *name;
 	int ret;
-	/* Where the error is, if it is anywhere in particular. */
+	/* Offset of the error, or ANYWHERE. */
 	u32 offset;
 	u32 dwords;
 	u32 cmds[MAX_DWORDS];
@@ -46,7 +47,7 @@ struct validate_case {
 #define BAD(at, num, ...) \
 	.ret = -EINVAL, .offset = (at), .dwords = (num), .cmds = { __VA_ARGS__ }
 
-/* One bind of that shape. */
+/* A buffer with a single bind and the given surface. */
 #define SHAPE(result, surface, pitch, width, height) \
 	.ret = (result), .offset = (result) ? 0 : ANYWHERE, .dwords = 10, \
 	.cmds = { BIND_HDR, 1, 0, 0, 0, 0, (surface), (pitch), (width) | (height) << 16, 0 }, \
@@ -301,7 +302,7 @@ static void test_packets(struct kunit *test)
 
 	for (i = 0; i < c->dwords; i++)
 		f->cmds[i] = cpu_to_le32(c->cmds[i]);
-	/* A row for an unknown opcode that has become known proves nothing. */
+	/* The opcode of a row for unknown opcodes must still be unknown. */
 	if (!strncmp(c->name, "unknown opcode", 14))
 		KUNIT_EXPECT_NULL(test, tessera_cmd_lookup(c->cmds[0] & TSR_PKT_OPCODE_MASK));
 	make_list(&list, c->patches, c->num, c->dwords * 4);
@@ -318,7 +319,7 @@ static void test_packets(struct kunit *test)
 	for (i = 1; i < num_order; i++)
 		KUNIT_EXPECT_GT(test, c->patches[f->order[i]].patch_offset,
 				c->patches[f->order[i - 1]].patch_offset);
-	/* What is not to be patched is unchanged. */
+	/* Words that no patch covers are unchanged. */
 	for (i = 0; i < c->dwords; i++) {
 		bool patched = false;
 		u32 j;
@@ -356,7 +357,10 @@ static void test_empty(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_order, 0);
 }
 
-/* Long walks look up, and end when told to: over elements, over split points, over packets. */
+/*
+ * Long walks call the check callback and stop when it returns an error: walks
+ * over elements, over split points, and over packets.
+ */
 static void test_pauses(struct kunit *test)
 {
 	const u32 num = TESSERA_PATCH_STEPS + 1;
@@ -384,7 +388,7 @@ static void test_pauses(struct kunit *test)
 	}
 }
 
-/* ---- Random buffers --------------------------------------------------------- */
+/* ---- Random buffers ------------------------------------------------------ */
 
 #define RANDOM_DWORDS	256
 #define RANDOM_ENTRIES	24
@@ -406,7 +410,10 @@ static u32 rnd(struct random_fixture *r, u32 limit)
 	return (r->seed >> 8) % limit;
 }
 
-/* Mostly good packets and patches, so that many get far. Returns bytes. */
+/*
+ * Make mostly valid packets and patches, so that many buffers pass the first
+ * checks. Returns bytes.
+ */
 static u32 random_buffer(struct random_fixture *r, u32 *num)
 {
 	static const u8 ops[] = { TSR_OP_NOP, TSR_OP_UNBIND_SLOT, TSR_OP_FILL, TSR_OP_COPY,
@@ -453,7 +460,10 @@ static u32 random_buffer(struct random_fixture *r, u32 *num)
 	return at * 4;
 }
 
-/* No cleverness: is every packet harmless and every address one that was written? */
+/*
+ * A simple check of an accepted buffer: each packet is allowed, and each
+ * address was written by a patch.
+ */
 static void expect_isolated(struct kunit *test, const __le32 *cmds, u32 dwords)
 {
 	u32 at = 0;
@@ -510,7 +520,7 @@ static void test_random_isolation(struct kunit *test)
 					    allocs[r->patches[i].alloc_index].size);
 		expect_isolated(test, r->cmds, bytes / 4);
 	}
-	/* Both must happen often, or this proves nothing. */
+	/* The test is meaningful only if both outcomes are frequent. */
 	KUNIT_EXPECT_GT(test, accepted, 1000);
 	KUNIT_EXPECT_GT(test, refused, 1000);
 }
@@ -528,7 +538,7 @@ static void test_every_opcode(struct kunit *test)
 
 		if (op >= TSR_OP_PRIVILEGED)
 			KUNIT_EXPECT_NULL_MSG(test, def, "opcode 0x%02x", op);
-		/* No length makes an unknown packet good. */
+		/* An unknown packet is refused with any length. */
 		for (len = 0; len <= 16 && !def; len++) {
 			memset(f->cmds, 0, sizeof(f->cmds));
 			f->cmds[0] = cpu_to_le32(P(op, 0, len));

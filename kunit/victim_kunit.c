@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Unit tests of the order of eviction (SEG-8).
- */
+/* Unit tests of the order of eviction (SEG-8). */
 #include <kunit/test.h>
 
 #include "pure/victim.h"
@@ -68,7 +66,10 @@ enum {
 	NEVER = TESSERA_VICTIM_IMMOVABLE,
 };
 
-/* What is offered goes first, by priority, whoever's it is; then others within their shares do not. */
+/*
+ * Offered blocks go first, by priority and regardless of their owner. Then the
+ * other clients are within their shares and keep their blocks.
+ */
 static void victim_offered(struct kunit *test)
 {
 	static const u32 order[] = { 3, 5, 1, 0, 4, 2, 6, 7 };
@@ -77,7 +78,7 @@ static void victim_offered(struct kunit *test)
 
 	add(s, 0, 4, 1);	/* 0: the requester's own */
 	add(s, 2, 4, 9)->offer = 3;
-	add(s, 1, 8, 2);	/* 2: within the share, as the next two go */
+	add(s, 1, 8, 2);	/* 2: within the share once the next two blocks are gone */
 	add(s, 1, 16, 8)->offer = 1;
 	add(s, 0, 4, 1)->offer = 1;
 	s->blocks[4].flags = TESSERA_VICTIM_BLOCK_BUSY;
@@ -108,24 +109,30 @@ static void victim_requester_within(struct kunit *test)
 	expect_order(test, s, 8, order, tiers);
 }
 
-/* Requester 0 is above its share: those within theirs lose nothing to it. */
+/*
+ * Requester 0 is above its share. Clients within their shares lose nothing to
+ * it.
+ */
 static void victim_requester_over(struct kunit *test)
 {
 	static const u32 order[] = { 0, 3, 4, 1, 2, 5 };
 	static const u8 tiers[] = { FIRST, FIRST, FIRST, AFTER, KEPT, KEPT };
 	struct setting *s = setting_new(test, 20, 4);
 
-	add(s, 1, 20, 4);	/* 0: client 1 has 41, more than the requester will */
-	add(s, 1, 10, 5);	/* 1: then it has 21, over its share, but less */
+	add(s, 1, 20, 4);	/* 0: client 1 has 41, more than the requester will have */
+	add(s, 1, 10, 5);	/* 1: then it has 21, above its share, but less than that */
 	add(s, 2, 20, 1);	/* 2: client 2 is exactly at its share */
 	add(s, 0, 12, 2);	/* 3: own */
 	add(s, 0, 12, 3);	/* 4: own, 24 in all */
-	add(s, 1, 10, 6);	/* 5: by now client 1 is within its share */
+	add(s, 1, 10, 6);	/* 5: client 1 is within its share by now */
 	s->owners[1].used = 41;
 	expect_order(test, s, 6, order, tiers);
 }
 
-/* SEG-8: above its share, who would have as much as another takes its own first. */
+/*
+ * SEG-8: a requester above its share that would have as much as another client
+ * takes its own blocks first.
+ */
 static void victim_requester_equal(struct kunit *test)
 {
 	static const u32 order[] = { 1, 0 };
@@ -137,7 +144,10 @@ static void victim_requester_equal(struct kunit *test)
 	expect_order(test, s, 2, order, tiers);
 }
 
-/* SEG-8: what is busy goes before what a share protects, and that is protected busy or not. */
+/*
+ * SEG-8: a busy block goes before a block that a share protects. A share
+ * protects busy and idle blocks alike.
+ */
 static void victim_busy_before_protected(struct kunit *test)
 {
 	static const u32 order[] = { 1, 3, 0, 2 };
@@ -151,7 +161,7 @@ static void victim_busy_before_protected(struct kunit *test)
 	expect_order(test, s, 4, order, tiers);
 }
 
-/* SEG-8: one request does not push anybody below its share. */
+/* SEG-8: a single request does not push a client below its share. */
 static void victim_stops_at_share(struct kunit *test)
 {
 	struct setting *s = setting_new(test, 20, 100);
@@ -170,7 +180,10 @@ static void victim_stops_at_share(struct kunit *test)
 					s->blocks[i - 1].last_use);
 }
 
-/* Idle share is lent: who has no demand goes first, and is safe again with it. */
+/*
+ * The share of an idle client is lent: a client without demand loses blocks
+ * first, and is protected again when it has demand.
+ */
 static void victim_lent_and_taken_back(struct kunit *test)
 {
 	struct setting *s = setting_new(test, 20, 40);
@@ -193,7 +206,10 @@ static struct tessera_victim_block *add_listed(struct setting *s, u32 owner, u64
 	return b;
 }
 
-/* RES-2: what is listed goes last of its client, and by need only within a share. */
+/*
+ * RES-2: blocks in a residency list go last among those of their client. Within
+ * a share they go as a last resort only.
+ */
 static void victim_listed_within(struct kunit *test)
 {
 	static const u32 order[] = { 1, 0, 3, 2, 5, 4, 6 };
@@ -212,7 +228,7 @@ static void victim_listed_within(struct kunit *test)
 	expect_order(test, s, 7, order, tiers);
 }
 
-/* SEG-8: a reservation protects who would be above an even share. */
+/* SEG-8: a reservation protects a client that would be above an even share. */
 static void victim_reserved(struct kunit *test)
 {
 	struct setting *s = setting_new(test, 20, 30);
@@ -223,13 +239,16 @@ static void victim_reserved(struct kunit *test)
 	s->owners[1].reserved = 5;
 	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
 	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, KEPT);
-	/* and the one who wants it */
+	/* A reservation of the requester counts, too. */
 	s->owners[0].reserved = 10;
 	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
 	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, AFTER);
 }
 
-/* RES-2: two above their shares do not take turns with what they have listed. */
+/*
+ * RES-2: two clients above their shares do not evict each other's listed blocks
+ * in turn.
+ */
 static void victim_listed_over(struct kunit *test)
 {
 	static const u32 order[] = { 1, 0, 2 };
@@ -237,13 +256,13 @@ static void victim_listed_over(struct kunit *test)
 	struct setting *s = setting_new(test, 20, 4);
 
 	add(s, 2, 1, 9);	/* 0: client 2 will have less than the requester */
-	add_listed(s, 1, 4, 2);	/* 1: client 1 has more, and will */
+	add_listed(s, 1, 4, 2);	/* 1: client 1 has more than the requester, before and after */
 	add_listed(s, 2, 4, 1);	/* 2 */
 	s->owners[0].used = 26;
 	s->owners[1].used = 40;
 	s->owners[2].used = 30;
 	expect_order(test, s, 3, order, tiers);
-	/* Whoever gave way has less than the other now. */
+	/* The client that gave way has less than the other now. */
 	s->owners[0].used = 30;
 	s->owners[1].used = 36;
 	s->req.requester = 1;
@@ -254,7 +273,7 @@ static void victim_listed_over(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, LAST);
 }
 
-/* RES-2: a share protects what is listed, busy or not, as it does the rest. */
+/* RES-2: a share protects listed blocks like others, busy or idle. */
 static void victim_listed_protected(struct kunit *test)
 {
 	static const u32 order[] = { 2, 0, 1 };
@@ -279,7 +298,7 @@ static void victim_bad_owner(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), -EINVAL);
 }
 
-/* A segment full of blocks of size 1, and clients that take turns to want more. */
+/* A segment full of blocks of size 1, and clients that request more in turn. */
 struct market {
 	struct setting *s;
 	u32 owner[N_BLOCKS];
@@ -287,7 +306,7 @@ struct market {
 	u64 now;
 };
 
-/* Give @who one block, taken from whoever has to give way; false if nobody has. */
+/* Give the first victim to client @who. False if only a last resort is left. */
 static bool market_take(struct kunit *test, struct market *m, u32 who, u32 n_demand)
 {
 	struct setting *s = m->s;
@@ -319,7 +338,10 @@ static u32 market_held(const struct market *m, u32 who)
 	return n;
 }
 
-/* SEG-8: two that over-commit converge to half each; a small third keeps its own. */
+/*
+ * SEG-8: two clients that over-commit converge to half of the segment each. A
+ * small third client keeps its blocks.
+ */
 static void victim_converges(struct kunit *test)
 {
 	struct market *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
@@ -335,7 +357,7 @@ static void victim_converges(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, market_held(m, 0), N_BLOCKS / 2);
 	KUNIT_EXPECT_EQ(test, market_held(m, 1), N_BLOCKS / 2);
-	/* The third wants five blocks, now and then. */
+	/* The third client requests five blocks in all. */
 	for (i = 0; i < 5; i++)
 		KUNIT_EXPECT_TRUE(test, market_take(test, m, 2, 3));
 	KUNIT_EXPECT_EQ(test, market_held(m, 2), 5);
@@ -345,13 +367,16 @@ static void victim_converges(struct kunit *test)
 	}
 	KUNIT_EXPECT_GE(test, market_held(m, 0), 17);
 	KUNIT_EXPECT_GE(test, market_held(m, 1), 17);
-	/* The first goes to sleep; the second may have all but the third's. */
+	/*
+	 * The first client is idle: the second may take all but the third's
+	 * blocks.
+	 */
 	m->s->owners[0].demand = false;
 	for (i = 0; i < 100; i++)
 		KUNIT_EXPECT_TRUE(test, market_take(test, m, 1, 2));
 	KUNIT_EXPECT_EQ(test, market_held(m, 1), 35);
 	KUNIT_EXPECT_EQ(test, market_held(m, 2), 5);
-	/* It wakes up and takes its share back. */
+	/* The first client has demand again and takes its share back. */
 	m->s->owners[0].demand = true;
 	for (i = 0; i < 100; i++)
 		KUNIT_EXPECT_TRUE(test, market_take(test, m, i & 1, 3));
@@ -359,13 +384,16 @@ static void victim_converges(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, market_held(m, 2), 5);
 }
 
-/* The blocks of one owner as a search for victims meets them, see mem/order.c. */
+/* Blocks of one owner in the order of a search for victims, see mem/order.c. */
 struct queue {
 	struct tessera_victim_block *blocks[N_BLOCKS];
 	u32 num, next;
 };
 
-/* Offered ones first, then those not listed; the least recently used first. */
+/*
+ * Offered blocks first, then those that are not listed, each least recently
+ * used first.
+ */
 static bool meets_before(const struct tessera_victim_block *a, const struct tessera_victim_block *b)
 {
 	u8 a_listed = a->flags & TESSERA_VICTIM_BLOCK_LISTED;
@@ -424,7 +452,7 @@ static void randomize(struct setting *s, u64 *state)
 	}
 }
 
-/* The first one of the next blocks of all owners; NULL: there is none. */
+/* Take the first of the next blocks of all owners; NULL if there is none. */
 static struct tessera_victim_block *take_next(struct setting *s,
 					      const struct tessera_victim_wish *wish,
 					      struct queue *queues)
@@ -475,7 +503,10 @@ static void find_order(struct kunit *test, struct setting *s, struct queue *queu
 	}
 }
 
-/* SEG-8: the next block of each owner is enough to find the order of all blocks. */
+/*
+ * SEG-8: looking at the next block of each owner finds the same order as
+ * ranking all blocks.
+ */
 static void victim_next_of_each_owner(struct kunit *test)
 {
 	struct queue *queues = kunit_kzalloc(test, sizeof(*queues) * N_OWNERS, GFP_KERNEL);

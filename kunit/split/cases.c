@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Random small cases for the split planner and its judge.
- */
+/* Random small cases for the split planner and the oracle. */
 #include "oracle.h"
 
 struct rng {
@@ -55,7 +53,7 @@ static void make_alloc(struct oracle_case *c, struct rng *r, u32 i, u32 max_size
 	if (one_in(r, 2))
 		a->flags |= TESSERA_SPLIT_ALLOC_CLEAN;
 	a->supported = 1 + rnd(r, (1U << c->in.n_segs) - 1);
-	/* Segment 0 can be written, so that no case is refused for that. */
+	/* Segment 0 is writable, so that no case is refused for that reason. */
 	if (one_in(r, 3)) {
 		a->flags |= TESSERA_SPLIT_ALLOC_WRITTEN;
 		a->supported |= 1;
@@ -90,7 +88,7 @@ static void make_entry(struct oracle_case *c, struct rng *r, u32 i, u32 first)
 
 	e->slot_id = rnd(r, c->in.n_slots);
 	e->alloc_index = one_in(r, 5) ? 0 : 1 + rnd(r, c->in.n_allocs - 1);
-	/* SPLIT-36: a slot names one allocation in a split point. */
+	/* SPLIT-36: a slot has one allocation at a split point. */
 	for (k = first; k < i; k++)
 		if (e->alloc_index && c->entries[k].slot_id == e->slot_id &&
 		    c->entries[k].alloc_index)
@@ -113,7 +111,7 @@ static void make_entries(struct oracle_case *c, struct rng *r)
 	}
 	c->in.length = at + 8;
 	if (one_in(r, 4) && first) {
-		/* An unbind at the very end is legal. */
+		/* An unbind at the very end is valid. */
 		for (i = first; i < c->in.n_entries; i++)
 			c->entries[i].alloc_index = 0;
 		c->in.length = at;
@@ -181,7 +179,10 @@ void oracle_generate(struct oracle_case *c, u64 seed)
 	struct rng r = { .state = seed * 0xd1342543de82ef95ULL + 1 };
 	u32 mode;
 
-	/* The room for the plan is large, and the planner's to write. */
+	/*
+	 * Do not clear the space for the plan: it is large, and the planner
+	 * writes it.
+	 */
 	memset(c, 0, offsetof(struct oracle_case, op));
 	c->in.segs = c->segs;
 	c->in.allocs = c->allocs;
@@ -207,11 +208,12 @@ void oracle_generate(struct oracle_case *c, u64 seed)
 }
 
 /**
- * oracle_generate_tight() - make a case of one split point that just fits, or just not
+ * oracle_generate_tight() - make a case with one split point that just fits, or
+ * just does not
  * @c: the case
  * @seed: the same seed makes the same case
  *
- * Nothing is pinned: if there is a way, the plan must have it.
+ * Nothing is pinned, so the planner must find a placement if there is one.
  */
 void oracle_generate_tight(struct oracle_case *c, u64 seed)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * Hand-made cases for the split planner, and plans as text.
- */
+/* Hand-made cases for the split planner, and the text form of plans. */
 #ifndef __TESSERA_SPLIT_FIXTURE_H__
 #define __TESSERA_SPLIT_FIXTURE_H__
 
@@ -19,7 +17,7 @@
 #define MAX_SLOTS	8
 #define TEXT		512
 
-/* Allocation list of every hand-made case; 0 is the NULL element. */
+/* Allocation list of each hand-made case; 0 is the NULL element. */
 enum { NUL, A, B, C, D, E };
 
 static const char names[] = "-ABCDEFG";
@@ -89,7 +87,10 @@ static inline struct tessera_split_block *add_block(struct fixture *f, u32 seg,
 	return b;
 }
 
-/* One operation as text: +A@16 page-in, -A evict, A@24>0 move, !A@0 pin, -#1 foreign. */
+/*
+ * One operation as text: +A@16 page-in, -A evict, A@24>0 move, !A@0 pin, -#1
+ * foreign.
+ */
 static inline int op_text(const struct tessera_split_op *op, char *to, size_t room)
 {
 	u32 at = div_u64(op->off, MIB), from = div_u64(op->src, MIB);
@@ -124,7 +125,10 @@ static inline int run_plan(struct kunit *test, const struct tessera_split_input 
 	int ret;
 
 	KUNIT_ASSERT_NOT_NULL(test, scratch);
-	/* Whatever the planner does not set itself must not matter. */
+	/*
+	 * Memory that the planner does not initialise must not affect the
+	 * result.
+	 */
 	memset(scratch, 0x5a, size);
 	ret = split_whole(in, scratch, size, plan);
 	kunit_kfree(test, scratch);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The oracle's picture of memory and of patch lists: a bitmap per segment, and a
- * packing searched by trying every subset at every unit.
+ * Model of memory and patch lists for the oracle: a bitmap per segment, and a
+ * packing search that tries each subset at each unit.
  */
 #include "model.h"
 
@@ -21,7 +21,7 @@ u32 model_group_end(const struct tessera_split_input *in, u32 first)
 	return i;
 }
 
-/* Segments that an allocation may be in. */
+/* Set of segments that an allocation may be in. */
 u32 model_allowed(const struct tessera_split_input *in, u32 a)
 {
 	u32 mask = in->allocs[a].supported, seg;
@@ -38,13 +38,13 @@ u32 model_alignment(const struct tessera_split_input *in, u32 a, u32 seg)
 	return max_t(u32, in->allocs[a].align, in->segs[seg].granularity);
 }
 
-/* Units that an allocation takes in a segment. */
+/* Number of units that an allocation takes in a segment. */
 u32 model_units(const struct tessera_split_input *in, u32 a, u32 seg)
 {
 	return ALIGN((u32)in->allocs[a].size, (u32)in->segs[seg].granularity);
 }
 
-/* Units that may be taken in a segment at a time. */
+/* Number of units of a segment that may be taken at a time. */
 u32 model_commit_limit(const struct tessera_split_input *in, u32 seg)
 {
 	return in->segs[seg].commit ?: in->segs[seg].size;
@@ -65,7 +65,9 @@ u64 model_range_mask(u64 off, u64 size)
 	return (BIT_ULL(size) - 1) << off;
 }
 
-/* Units of a segment that are taken, as far as @what and @own count. */
+/*
+ * Mask of taken units of a segment; counts only the holders in @what and @own.
+ */
 u64 model_taken(const struct tessera_split_input *in,
 		const struct oracle_state *st, u32 seg, u32 what, u32 own)
 {
@@ -119,7 +121,10 @@ void model_apply_entry(const struct tessera_split_input *in, u32 *table, u32 e)
 		model_is_null(in, e) ? TESSERA_SPLIT_NONE : in->entries[e].alloc_index;
 }
 
-/* Allocations in rows that the group [@first, @end) does not reprogram (SPLIT-25). */
+/*
+ * Allocations in slots that the group [@first, @end) does not reprogram
+ * (SPLIT-25).
+ */
 u32 model_kept_by_rows(const struct tessera_split_input *in, const u32 *table,
 		       u32 first, u32 end)
 {
@@ -146,8 +151,8 @@ u32 model_named_by(const struct tessera_split_input *in, u32 first, u32 end)
 }
 
 /*
- * Put item @bit of size @size at unit @u: every subset without it that can lie
- * below @u turns into one with it that lies below @u + @size.
+ * Put item @bit of size @size at unit @u: each subset without it that fits
+ * below @u makes one with it that fits below @u + @size.
  */
 static void reach_with(struct oracle *o, u32 u, u32 size, u32 bit, u32 words)
 {
@@ -167,7 +172,7 @@ static void reach_with(struct oracle *o, u32 u, u32 size, u32 bit, u32 words)
 	}
 }
 
-/* An item to pack, as bit @bit of a subset, in a segment it is allowed in. */
+/* An item to pack into a segment that allows it; bit @bit of a subset. */
 struct oracle_item {
 	u32 bit;
 	u64 size;
@@ -196,7 +201,7 @@ static bool has_subset(const u64 *sets, u32 subset)
 	return sets[subset / 64] & BIT_ULL(subset % 64);
 }
 
-/* Take out the subsets that are more than @cap units. */
+/* Remove the subsets that need more than @cap units. */
 static void drop_over(u64 *sets, u32 n_sets, const struct oracle_item *items, u32 n,
 		      u32 cap)
 {
@@ -213,8 +218,8 @@ static void drop_over(u64 *sets, u32 n_sets, const struct oracle_item *items, u3
 }
 
 /*
- * The subsets of @set that a segment takes beside what is there: walks over
- * every unit and keeps all subsets that can be placed below it.
+ * Find the subsets of @set that a segment can take in addition to its holders.
+ * Walks over each unit and keeps all subsets that can be placed below it.
  */
 static u64 *pack_seg(struct oracle *o, const struct oracle_state *st, u32 set, u32 seg,
 		     u32 what, u32 own)
@@ -245,8 +250,8 @@ static u64 *pack_seg(struct oracle *o, const struct oracle_state *st, u32 set, u
 }
 
 /*
- * Is there any way to place all allocations of @set beside what @what and @own
- * hold? What the segments take one by one is put together.
+ * True if all allocations of @set can be placed beside the holders in @what and
+ * @own. Combines the subsets that each segment can take.
  */
 bool model_can_pack(struct oracle *o, const struct oracle_state *st, u32 set,
 		    u32 what, u32 own)

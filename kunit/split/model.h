@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * The oracle's picture of memory and of patch lists.
- */
+/* Model of memory and patch lists for the oracle. */
 #ifndef __TESSERA_SPLIT_MODEL_H__
 #define __TESSERA_SPLIT_MODEL_H__
 
@@ -9,12 +7,12 @@
 
 #define NOWHERE		0xff
 
-/* Which holders of memory count as being in the way. */
+/* Holders of memory that block a placement. */
 enum {
-	HOLD_PROTECTED = 1 << 0,	/* immovable */
+	HOLD_PROTECTED = 1 << 0,	/* Immovable. */
 	HOLD_LAST_RESORT = 1 << 1,
 	HOLD_IDLE_FOREIGN = 1 << 2,
-	HOLD_OWN = 1 << 3,		/* this submission's, if in the set given */
+	HOLD_OWN = 1 << 3,		/* This submission's allocations in the given set. */
 };
 
 #define HOLD_ALL	(HOLD_PROTECTED | HOLD_LAST_RESORT | HOLD_IDLE_FOREIGN | HOLD_OWN)

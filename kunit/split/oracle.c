@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The judge of split plans: replays a plan on a bitmap model of memory and checks
- * every rule of SPLIT-1 to SPLIT-36 that a plan can break.
+ * Check of split plans: replays a plan on a bitmap model of memory and checks
+ * each rule of SPLIT-1 to SPLIT-36 that a plan can violate.
  */
 #ifdef __KERNEL__
 #include <linux/kernel.h>
@@ -12,10 +12,11 @@
 #include "model.h"
 
 /**
- * oracle_feasible() - can every split point's requirements be packed (SPLIT-34)?
- * @o: judge
+ * oracle_feasible() - check whether the allocations of each split point can be
+ * packed (SPLIT-34)
+ * @o: oracle
  * @in: case
- * @offset: first split point that cannot
+ * @offset: receives the first split point that cannot
  *
  * Return: true if all can.
  */
@@ -49,7 +50,9 @@ bool oracle_feasible(struct oracle *o, const struct tessera_split_input *in,
 #define FAIL(o, ...) \
 	(snprintf((o)->why, sizeof((o)->why), __VA_ARGS__), false)
 
-/* The operation names a place that the allocation may have and nobody holds. */
+/*
+ * Check that the operation's target is allowed for the allocation and is free.
+ */
 static bool check_target(struct oracle *o, const struct tessera_split_op *op,
 			 u32 own)
 {
@@ -86,7 +89,7 @@ static bool check_page_in(struct oracle *o, const struct tessera_split_op *op)
 	return true;
 }
 
-/* SPLIT-17, SPLIT-18: what a cut pins, and what is immovable, stays. */
+/* SPLIT-17, SPLIT-18: pinned and immovable allocations stay in place. */
 static bool check_may_leave(struct oracle *o, u32 a, u32 seg, u64 off)
 {
 	if (o->st.seg[a] != seg || o->st.off[a] != off)
@@ -118,7 +121,10 @@ static bool check_evict(struct oracle *o, const struct tessera_split_op *op)
 	return true;
 }
 
-/* Group of the next part that is the first to need a place: a cut before is none. */
+/*
+ * First group of the next part that needs a placement. Groups before it only
+ * unbind and need no cut.
+ */
 static u32 first_in_need(struct oracle *o, u32 first)
 {
 	const struct tessera_split_input *in = o->in;
@@ -132,7 +138,7 @@ static u32 first_in_need(struct oracle *o, u32 first)
 	return first;
 }
 
-/* Group whose placement may have needed the last resort, in the next part. */
+/* True if the next part cannot be placed without a last-resort block. */
 static bool last_resort_needed(struct oracle *o, u32 next)
 {
 	const struct tessera_split_input *in = o->in;
@@ -161,9 +167,9 @@ static bool check_evict_foreign(struct oracle *o,
 }
 
 /*
- * Residents that the operations up to the next part must not disturb twice: each
- * allocation pages in at most once, in list order (SPLIT-13), and only if the
- * part names it, or it was bound before and has lost its place.
+ * Check the operations up to the next part. Each allocation is paged in at most
+ * once and in list order (SPLIT-13), and only if the part names it, or if it
+ * was bound before and has lost its placement.
  */
 static bool check_phase(struct oracle *o, u32 op, u32 first, u32 end)
 {
@@ -196,7 +202,10 @@ static bool check_phase(struct oracle *o, u32 op, u32 first, u32 end)
 	return true;
 }
 
-/* A part's range and entries, and that no forced cut was left out (SPLIT-1, 3). */
+/*
+ * Check the range and the entries of a part, and that no forced cut is missing
+ * (SPLIT-1, SPLIT-3).
+ */
 static bool check_part_range(struct oracle *o, const struct tessera_split_op *op,
 			     u32 start, u32 first)
 {
@@ -222,7 +231,10 @@ static bool check_part_range(struct oracle *o, const struct tessera_split_op *op
 	return true;
 }
 
-/* SPLIT-9, 16, 32: all that the part names or that stays bound is resident. */
+/*
+ * SPLIT-9, SPLIT-16, SPLIT-32: all allocations that the part names, or that
+ * stay bound, are resident.
+ */
 static bool check_part_residents(struct oracle *o, const struct tessera_split_op *op)
 {
 	const struct tessera_split_input *in = o->in;
@@ -247,7 +259,11 @@ static bool check_part_residents(struct oracle *o, const struct tessera_split_op
 	return true;
 }
 
-/* One allocation more than W: the cut was needed only if nothing takes it. */
+/*
+ * Check that a cut was needed, because the group does not fit beside the
+ * working set. If the group adds more than one allocation, it is not checked
+ * that they do not fit.
+ */
 static bool check_cut_was_needed(struct oracle *o, u32 part, u32 first)
 {
 	const struct tessera_split_input *in = o->in;
@@ -255,7 +271,10 @@ static bool check_cut_was_needed(struct oracle *o, u32 part, u32 first)
 
 	if (model_is_forced(in, first) || in->force == TESSERA_SPLIT_FORCE_RANDOM)
 		return true;
-	/* A cut may be taken to save bytes; how many is for the benchmark to say. */
+	/*
+	 * With a price for cuts, a cut may be made to save bytes. Benchmarks
+	 * measure that.
+	 */
 	if (in->cut_cost_bytes != U64_MAX)
 		return true;
 	for (i = 0; i < in->n_allocs; i++) {
@@ -273,7 +292,10 @@ static bool check_cut_was_needed(struct oracle *o, u32 part, u32 first)
 	return true;
 }
 
-/* PIN operations from @op on name exactly the pinned set, in place (SPLIT-16). */
+/*
+ * SPLIT-16: the PIN operations from @op on name exactly the pinned set, in
+ * place.
+ */
 static bool check_pins(struct oracle *o, u32 op)
 {
 	u32 seen = 0;
@@ -291,7 +313,7 @@ static bool check_pins(struct oracle *o, u32 op)
 	return seen == o->pinned ? true : FAIL(o, "pins missing: %x", o->pinned ^ seen);
 }
 
-/* Go over the end of part @i: what it cut off, what is pinned now. */
+/* End part @i: check its residents, update the table, and find the new pins. */
 static bool pass_part(struct oracle *o, u32 i)
 {
 	const struct tessera_split_op *op = &o->plan->op[i];
@@ -332,7 +354,7 @@ static bool step_op(struct oracle *o, u32 i)
 	}
 }
 
-/* Entries of the part that the operations from @op on prepare. */
+/* Entry behind the part that the operations from @op on prepare. */
 static u32 next_part_end(const struct oracle *o, u32 op, u32 first)
 {
 	for (; op < o->plan->n_op; op++)
@@ -387,7 +409,10 @@ static bool replay(struct oracle *o)
 		o->parts++;
 		o->at = op->end;
 		o->first = op->first + op->count;
-		/* The next window begins with what belongs to the cut that ends this one. */
+		/*
+		 * Operations after the last part's cut belong to the next
+		 * batch.
+		 */
 		if ((i + 1 < o->plan->n_op || o->plan->late_error) &&
 		    !enter_phase(o, i + 1, o->first))
 			return false;
@@ -395,7 +420,10 @@ static bool replay(struct oracle *o)
 	return true;
 }
 
-/* A late failure is right if the pins leave no way at all (SPLIT-24, SPLIT-34). */
+/*
+ * SPLIT-24, SPLIT-34: a late failure is correct only if the pins leave no way
+ * to place the group.
+ */
 static bool check_late(struct oracle *o)
 {
 	const struct tessera_split_input *in = o->in;
@@ -415,9 +443,9 @@ static bool check_late(struct oracle *o)
 }
 
 /**
- * oracle_judge_begin() - start to judge a submission
- * @o: judge
- * @in: what is planned
+ * oracle_judge_begin() - start to check the plan of a submission
+ * @o: oracle
+ * @in: input of the planner
  */
 void oracle_judge_begin(struct oracle *o, const struct tessera_split_input *in)
 {
@@ -432,9 +460,9 @@ void oracle_judge_begin(struct oracle *o, const struct tessera_split_input *in)
 }
 
 /**
- * oracle_judge_window() - is the next part of a plan right?
- * @o: judge; @o->why says what is not
- * @plan: it goes on where the plan judged before has ended
+ * oracle_judge_window() - check the next batch of a plan
+ * @o: oracle; @o->why names a violation
+ * @plan: the batch, which continues where the last one has ended
  *
  * Return: true if the plan keeps all rules.
  */
@@ -452,11 +480,11 @@ bool oracle_judge_window(struct oracle *o, const struct tessera_split_plan *plan
 }
 
 /**
- * oracle_world_change() - go on with what is where after others had their way
- * @o: judge
+ * oracle_world_change() - update the oracle after other clients changed memory
+ * @o: oracle
  *
- * The blocks of the case are the state of now. What a cut has pinned may only be
- * gone, not elsewhere.
+ * The blocks of the case are the current state. An allocation that a cut has
+ * pinned may have lost its placement, but must not be elsewhere.
  */
 void oracle_world_change(struct oracle *o)
 {
@@ -481,11 +509,11 @@ void oracle_world_change(struct oracle *o)
 }
 
 /**
- * oracle_judge() - is this plan right?
- * @o: judge; @o->why says what is not
- * @in: what was planned
+ * oracle_judge() - check a plan
+ * @o: oracle; @o->why names a violation
+ * @in: input of the planner
  * @plan: the plan
- * @ret: what the planner returned
+ * @ret: return value of the planner
  *
  * Return: true if the plan keeps all rules.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * An independent judge of split plans, for small cases only.
+ * An independent check of split plans, for small cases only.
  *
- * It shares the interface with the planner and nothing else: memory is a bitmap
- * per segment, a packing is searched by trying every subset at every unit,
- * and the plain algorithm is written down literally.
+ * It shares only the interface with the planner. Memory is a bitmap per
+ * segment, a packing is found by trying each subset at each unit, and the plain
+ * algorithm of the requirements is implemented literally.
  */
 #ifndef __TESSERA_SPLIT_ORACLE_H__
 #define __TESSERA_SPLIT_ORACLE_H__
@@ -15,25 +15,27 @@
 #define ORACLE_ALLOCS	10U
 #define ORACLE_ENTRIES	24U
 #define ORACLE_BLOCKS	64U
-/* Blocks a case may begin with; more appear between its windows. */
+/*
+ * Initial number of blocks of a case at most; more appear between its batches.
+ */
 #define ORACLE_FIRST_BLOCKS	24U
 #define ORACLE_SLOTS	9U
-/* Units (bytes, here) a segment may have: the bits of a u64, less one. */
+/* Units (bytes, here) of a segment: the bits of a u64 limit them. */
 #define ORACLE_UNITS	48U
-/* Words of a set of subsets of the allocations. */
+/* Words of a bitmap of all subsets of the allocations. */
 #define ORACLE_WORDS	(1 << (ORACLE_ALLOCS - 6))
 #define ORACLE_WHY	160U
 #define ORACLE_OPS	1024U
 
 /**
- * struct oracle_case - a random case, with the memory to plan and judge it
+ * struct oracle_case - a random case, with the memory to plan and check it
  * @in: planner input, pointing into this
  * @segs: segments
  * @allocs: allocation list
  * @entries: patch list
- * @blocks: occupied ranges
+ * @blocks: occupied placements
  * @force: forced cuts
- * @op: room for the plan
+ * @op: space for the plan
  */
 struct oracle_case {
 	struct tessera_split_input in;
@@ -64,10 +66,10 @@ struct oracle_state {
 };
 
 /**
- * struct oracle_plain - what the plain algorithm of the requirements makes of it
+ * struct oracle_plain - result of the plain algorithm of the requirements
  * @parts: parts made
  * @failed: it ended with a placement failure
- * @unsure: it had to pack, and the outcome depends on which packing it took
+ * @unsure: it had to pack, and the outcome depends on the packing chosen
  */
 struct oracle_plain {
 	u32 parts;
@@ -76,16 +78,17 @@ struct oracle_plain {
 };
 
 /**
- * struct oracle - memory of the judge
+ * struct oracle - memory of the oracle
  * @in: case
- * @plan: plan to judge
- * @why: what is wrong
+ * @plan: plan to check
+ * @why: violation found
  * @st: state
  * @save: state to go back to
  * @reach: subsets of the items that can lie below each unit
- * @pinned: allocations that the last cut pinned, and that are where they were
- * @strays: allocations that the last cut pinned, and that are gone
- * @parts: parts judged
+ * @pinned: allocations that the last cut pinned and that are still in place
+ * @strays: allocations that the last cut pinned and that have lost their
+ *	placement
+ * @parts: parts checked
  * @at: byte behind them
  * @first: entry behind them
  */
@@ -104,15 +107,15 @@ struct oracle {
 };
 
 /**
- * struct oracle_windows - memory to plan a case in windows
+ * struct oracle_windows - memory to plan a case in batches
  * @cur: cursor
  * @mem: memory of the cursor
  * @saved: copy of @mem
  * @scratch: memory of the planner
- * @limits: limits of the window at hand
- * @plan: plan of the window at hand
- * @state: of the random numbers
- * @windows: windows made
+ * @limits: limits of the current batch
+ * @plan: plan of the current batch
+ * @state: state of the random number generator
+ * @windows: number of batches made
  */
 struct oracle_windows {
 	struct tessera_split_cursor cur;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * The plain algorithm of the requirements, section 3, literally.
- */
+/* The plain algorithm of the requirements, section 3, implemented literally. */
 #include "model.h"
 
-/* Lowest free place in @seg for allocation @a; NOWHERE if there is none. */
+/* Lowest free offset in @seg for allocation @a; NOWHERE if there is none. */
 static u32 lowest_fit(const struct tessera_split_input *in,
 		      const struct oracle_state *st, u32 seg, u32 a)
 {
@@ -75,7 +73,7 @@ static bool plain_place(const struct tessera_split_input *in,
 	return false;
 }
 
-/* Resident where this submission can use it. */
+/* True if the allocation is resident where this submission can use it. */
 static bool usable(const struct tessera_split_input *in,
 		   const struct oracle_state *st, u32 a)
 {
@@ -95,7 +93,10 @@ static u32 usable_of(const struct tessera_split_input *in,
 	return mask;
 }
 
-/* Page the group in, in list order; whatever is in @w or usable stays put. */
+/*
+ * Page in the group in list order. Allocations in @w, or in a usable placement,
+ * stay.
+ */
 static bool plain_page_in(const struct tessera_split_input *in,
 			  struct oracle_state *st, u32 first, u32 end, u32 w)
 {
@@ -113,7 +114,7 @@ static bool plain_page_in(const struct tessera_split_input *in,
 	return true;
 }
 
-/* Push unpinned residents of the group down, lowest first. */
+/* Move unpinned residents of the group down, lowest first. */
 static void plain_compact(const struct tessera_split_input *in,
 			  struct oracle_state *st, u32 movable)
 {
@@ -127,7 +128,10 @@ static void plain_compact(const struct tessera_split_input *in,
 				if (!(movable & BIT(a)) || st->seg[a] != seg ||
 				    st->off[a] != u)
 					continue;
-				/* It slides, so nothing may be in between. */
+				/*
+				 * It slides down, so the range in between must
+				 * be free.
+				 */
 				busy = model_taken(in, st, seg, HOLD_ALL, ~BIT(a));
 				for (off = u; off && !(busy & BIT_ULL(off - 1)); )
 					off--;
@@ -138,7 +142,7 @@ static void plain_compact(const struct tessera_split_input *in,
 			}
 }
 
-/* Place the group after a cut; @w is what is pinned. */
+/* Place the group after a cut; @w is the pinned set. */
 static bool plain_after_cut(struct oracle *o, u32 first, u32 end, u32 w,
 			    bool last_resort, struct oracle_plain *out)
 {
@@ -178,7 +182,7 @@ static u32 working_set(const struct oracle *o)
 	return mask;
 }
 
-/* One split point; false if the run is over. */
+/* Process one split point; false if the run is over. */
 static bool plain_step(struct oracle *o, u32 first, u32 end, u32 *start,
 		       struct oracle_plain *out)
 {
@@ -198,7 +202,10 @@ static bool plain_step(struct oracle *o, u32 first, u32 end, u32 *start,
 		if (!plain_after_cut(o, first, end, w, false, out)) {
 			out->failed = !plain_after_cut(o, first, end, w, true,
 						       out);
-			/* Which last resorts to take is not laid down. */
+			/*
+			 * The requirements do not say which last-resort blocks
+			 * to take.
+			 */
 			out->unsure = !out->failed;
 			return false;
 		}
@@ -213,8 +220,8 @@ static bool plain_step(struct oracle *o, u32 first, u32 end, u32 *start,
 }
 
 /**
- * oracle_run_plain() - the number of parts the plain algorithm makes
- * @o: judge, for its memory
+ * oracle_run_plain() - count the parts that the plain algorithm makes
+ * @o: oracle, for its memory
  * @in: a feasible case
  * @out: result
  */

@@ -9,7 +9,9 @@
 #include "oracle.h"
 #include "replay.h"
 
-/* Make the blocks what the plan leaves behind; for plans without foreign blocks. */
+/*
+ * Set the blocks to the state after the plan; for plans without foreign blocks.
+ */
 static void follow_blocks(struct fixture *f)
 {
 	u64 at[MAX_ALLOCS];
@@ -41,7 +43,7 @@ static void follow_blocks(struct fixture *f)
 	}
 }
 
-/* An entry in place of the one with this number, which moves on with all behind it. */
+/* Insert an entry before the entry with this number. */
 static void put_entry(struct fixture *f, u32 number, u32 at, u32 slot, u32 alloc)
 {
 	struct tessera_patch *e = &f->entries[number], last;
@@ -60,7 +62,10 @@ static void drop_entry(struct fixture *f, u32 number)
 	memmove(e, e + 1, (--f->in.n_entries - number) * sizeof(*e));
 }
 
-/* Section 3 of the requirements; its variants put and drop entries. */
+/*
+ * The example of section 3 of the requirements. Variants insert and remove
+ * entries.
+ */
 #define EXAMPLE_CUT \
 	"+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)3 !C@0 -A +B@16 [280,400)1."
 #define EXAMPLE_WHOLE "+B@0 +C@24 +A@40 [0,400)6."
@@ -81,13 +86,19 @@ static struct fixture *example_base(struct kunit *test, u64 seg_mib)
 	return f;
 }
 
-/* SPLIT-1 SPLIT-2 SPLIT-10 SPLIT-14 SPLIT-15 SPLIT-16 SPLIT-21 SPLIT-25: steps 1 to 13. */
+/*
+ * SPLIT-1 SPLIT-2 SPLIT-10 SPLIT-14 SPLIT-15 SPLIT-16 SPLIT-21 SPLIT-25: steps
+ * 1 to 13 of the example.
+ */
 static void section3_base(struct kunit *test)
 {
 	expect_plan(test, example_base(test, 64), EXAMPLE_CUT);
 }
 
-/* SPLIT-23 SPLIT-24: C is not rebound at the cut, stays at 24, and is in the way. */
+/*
+ * SPLIT-23 SPLIT-24: C is not rebound at the cut and must stay at 24, where it
+ * blocks A.
+ */
 static void section3_without_e3(struct kunit *test)
 {
 	struct fixture *f = example_base(test, 64);
@@ -96,7 +107,10 @@ static void section3_without_e3(struct kunit *test)
 	expect_late(test, f, "+B@0 +C@24 [0,100)2 !C@24", 0x100);
 }
 
-/* SPLIT-22 SPLIT-34: A is not unbound, so three must be resident at 0x280. */
+/*
+ * SPLIT-22 SPLIT-34: without the unbind of A, three allocations must be
+ * resident at 0x280.
+ */
 static void section3_without_e4(struct kunit *test)
 {
 	struct fixture *f = example_base(test, 64);
@@ -106,7 +120,7 @@ static void section3_without_e4(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->plan.error_entry, 4);
 }
 
-/* SPLIT-10: B replaces A in its slot, which is as good as an unbind. */
+/* SPLIT-10: B replaces A in its slot, which has the effect of an unbind. */
 static void section3_without_e4_same_slot(struct kunit *test)
 {
 	struct fixture *f = example_base(test, 64);
@@ -117,7 +131,7 @@ static void section3_without_e4_same_slot(struct kunit *test)
 		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)2 !C@0 -A +B@16 [280,400)1.");
 }
 
-/* SPLIT-25: rebinding helps only at the cut that is taken. */
+/* SPLIT-25: a rebind helps only at the split point that is cut. */
 static void section3_rebind_too_early(struct kunit *test)
 {
 	struct fixture *f = example_base(test, 64);
@@ -127,14 +141,14 @@ static void section3_rebind_too_early(struct kunit *test)
 	expect_late(test, f, "+B@0 +C@24 [0,180)3 !C@24", 0x180);
 }
 
-/* SPLIT-2: with 72 MiB all fits, and nothing is cut. */
+/* SPLIT-2: with 72 MiB all allocations fit, and no cut is made. */
 static void section3_large_segment(struct kunit *test)
 {
 	expect_plan(test, example_base(test, 72), EXAMPLE_WHOLE);
 	expect_plan(test, example_base(test, 256), EXAMPLE_WHOLE);
 }
 
-/* SPLIT-3: every split point is cut at. */
+/* SPLIT-3: a cut is made at each split point. */
 static void section3_force_all(struct kunit *test)
 {
 	struct fixture *f = example_base(test, 64);
@@ -148,7 +162,7 @@ static void section3_force_all(struct kunit *test)
 		    "+B@0 +C@24 [0,100)2 +A@40 [100,200)2 !C@24 [200,280)1 !C@24 [280,400)1.");
 }
 
-/* SPLIT-3: cuts of a bitmap count split points, the first being 0. */
+/* SPLIT-3: bits of the bitmap count split points from 0. */
 static void force_bitmap(struct kunit *test)
 {
 	struct fixture *f = example_base(test, 72);
@@ -162,7 +176,7 @@ static void force_bitmap(struct kunit *test)
 	expect_plan(test, f, EXAMPLE_WHOLE);
 }
 
-/* SPLIT-3: the same seed cuts at the same places, another one elsewhere. */
+/* SPLIT-3: the same seed makes the same cuts, other seeds make others. */
 static void force_random(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 64);
@@ -189,7 +203,10 @@ static void force_random(struct kunit *test)
 	KUNIT_EXPECT_NE(test, differ, 0);
 }
 
-/* SPLIT-19: N + 1 allocations in turn, with room for one, give N + 1 parts, ... */
+/*
+ * SPLIT-19: N + 1 allocations used in turn, with space for one, give N + 1
+ * parts.
+ */
 static void rotate(struct kunit *test, u64 cut_cost_bytes)
 {
 	struct fixture *f = fixture_new(test, 16);
@@ -209,7 +226,7 @@ static void rotating(struct kunit *test)
 	rotate(test, U64_MAX);
 }
 
-/* SPLIT-11 SPLIT-12 SPLIT-36: what makes one split point, and what it leaves. */
+/* SPLIT-11 SPLIT-12 SPLIT-36: entries of one split point, and their effect. */
 static void grouping(struct kunit *test)
 {
 	static const struct {
@@ -267,7 +284,10 @@ static void grouping(struct kunit *test)
 	}
 }
 
-/* SPLIT-26: 64 MiB, rebound at every cut, give way to what must stay. */
+/*
+ * SPLIT-26: an allocation of 64 MiB that is rebound at each cut moves to make
+ * space.
+ */
 static void large_moves(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 112);
@@ -278,24 +298,24 @@ static void large_moves(struct kunit *test)
 	add_alloc(f, 48);
 	add_entry(f, 0x000, 0, B);
 	add_entry(f, 0x000, 1, A);
-	/* A must go down to make the hole for D. */
+	/* A must move down to make space for D. */
 	add_entry(f, 0x100, 0, D);
 	add_entry(f, 0x100, 1, A);
 	add_entry(f, 0x200, 0, C);
 	add_entry(f, 0x200, 1, A);
-	/* D and A are whole memory: C has to wait for the cut, and D for the next. */
+	/* D and A fill the memory: C needs a cut, and D needs the next one. */
 	add_entry(f, 0x300, 0, D);
 	add_entry(f, 0x300, 1, A);
 	expect_plan(test, f,
 		    "+B@0 +A@40 [0,100)2 -B A@40>0 +D@64 [100,200)2 -D +C@64 [200,300)2 -C +D@64 [300,400)2.");
 }
 
-/* Two residents have to change places: both go through the system. */
+/* Two residents have to swap their offsets: both go through system memory. */
 static void places_swap(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 28);
 
-	/* The only way to place all three is B at 0, C at 8, A at 16. */
+	/* The only placement of all three is B at 0, C at 8, A at 16. */
 	add_alloc(f, 12);
 	add_alloc(f, 8)->align = 16 * MIB;
 	add_alloc(f, 8)->align = 8 * MIB;
@@ -309,7 +329,7 @@ static void places_swap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->plan.bytes_moved, 0);
 }
 
-/* SPLIT-31: a written allocation is dirty once its first part has run. */
+/* SPLIT-31: a written allocation is dirty from its first part on. */
 static void clean_and_written(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 16);
@@ -332,7 +352,10 @@ static void clean_and_written(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->plan.bytes_out, 48 * MIB);
 }
 
-/* SEG-11: preferred segments in order, the next if the first is full and unevictable. */
+/*
+ * SEG-11: preferred segments are tried in order. The next one is used if the
+ * first is full of immovable blocks.
+ */
 static void preferred_order(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 16);
@@ -357,7 +380,7 @@ static void preferred_order(struct kunit *test)
 	expect_plan(test, f, "+A@0 +B@8 [0,400)2.");
 }
 
-/* SEG-7: a full segment costs nothing in another one. */
+/* SEG-7: a full segment causes no eviction in another one. */
 static void segments_apart(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 16);
@@ -376,7 +399,9 @@ static void segments_apart(struct kunit *test)
 		    "+A@0 [0,40)1 -A +B@0 [40,80)1 -B +A@0 [80,400)1.");
 }
 
-/* SEG-20 SPLIT-31: written allocations never go into a read-only segment. */
+/*
+ * SEG-20 SPLIT-31: written allocations are never placed in a read-only segment.
+ */
 static void read_only(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 16);
@@ -390,7 +415,9 @@ static void read_only(struct kunit *test)
 	expect_plan(test, f, "+A@b0 [0,400)1.");
 	f->allocs[A].flags = TESSERA_SPLIT_ALLOC_WRITTEN;
 	expect_plan(test, f, "+A@0 [0,400)1.");
-	/* Resident there from an earlier job that only read it: it has to leave. */
+	/*
+	 * An earlier job that only read it left it there, so it has to leave.
+	 */
 	add_block(f, 1, 0, 16, A);
 	expect_plan(test, f, "-A +A@0 [0,400)1.");
 	f->allocs[A].supported = 2;
@@ -398,7 +425,7 @@ static void read_only(struct kunit *test)
 	expect_error(test, f, -EINVAL, 0);
 }
 
-/* SEG-8 SPLIT-18: in which order foreign and own memory gives way. */
+/* SEG-8 SPLIT-18: order in which foreign and own blocks are evicted. */
 static void tiers(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 32);
@@ -428,7 +455,7 @@ static void tiers(struct kunit *test)
 	expect_error(test, f, -ENOSPC, 0);
 }
 
-/* SEG-8: the same with unequal sizes, where places are chosen by cost. */
+/* SEG-8: the same with unequal sizes, where offsets are chosen by cost. */
 static void tiers_unequal(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 16);
@@ -444,7 +471,7 @@ static void tiers_unequal(struct kunit *test)
 	expect_plan(test, f, "-B +A@0 -#1 +B@8 [0,400)2.");
 	f->blocks[1].tier = TESSERA_VICTIM_TAKE_FIRST;
 	expect_plan(test, f, "-#1 +A@8 [0,400)2.");
-	/* Among foreign blocks the lower rank goes. */
+	/* The foreign block with the lower rank goes. */
 	add_block(f, 0, 0, 8, TESSERA_SPLIT_NONE)->rank = 3;
 	f->blocks[0] = f->blocks[2];
 	f->in.n_blocks = 2;
@@ -454,7 +481,7 @@ static void tiers_unequal(struct kunit *test)
 	expect_plan(test, f, "-#0 +A@0 [0,400)1.");
 }
 
-/* The last resort is kept for where a cut does not help. */
+/* A last-resort block is evicted only if a cut does not help. */
 static void last_resort_after_cut(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 32);
@@ -467,12 +494,15 @@ static void last_resort_after_cut(struct kunit *test)
 	add_entry(f, 0x00, 0, A);
 	add_entry(f, 0x40, 0, B);
 	expect_plan(test, f, "+A@16 [0,40)1 -A +B@16 [40,400)1.");
-	/* A stays bound: only the foreign block can make room now. */
+	/* A stays bound: only evicting the foreign block makes space now. */
 	f->entries[1].slot_id = 1;
 	expect_plan(test, f, "+A@16 [0,40)1 !A@16 -#0 +B@0 [40,400)1.");
 }
 
-/* SEG-8: what its owner's share protects goes only where what is busy does not do. */
+/*
+ * SEG-8: a block that its owner's share protects goes only if evicting the busy
+ * ones is not enough.
+ */
 static void protected_after_busy(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 32);
@@ -486,7 +516,7 @@ static void protected_after_busy(struct kunit *test)
 	expect_plan(test, f, "-#0 -#1 +A@0 [0,400)1.");
 }
 
-/* Own memory that is scanned out stays, used or not. */
+/* An own block that is scanned out stays, named by the submission or not. */
 static void own_immovable(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 40);
@@ -503,7 +533,7 @@ static void own_immovable(struct kunit *test)
 	expect_error(test, f, -ENOSPC, 0x80);
 }
 
-/* SPLIT-34: what is immovable counts against capacity, in pieces. */
+/* SPLIT-34: immovable blocks reduce the capacity and divide it into pieces. */
 static void feasible_in_pieces(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 32);
@@ -516,14 +546,17 @@ static void feasible_in_pieces(struct kunit *test)
 	add_entry(f, 0, 0, C);
 	add_entry(f, 0, 1, A);
 	add_entry(f, 0, 2, B);
-	/* In list order C would take the room of A: they are packed instead. */
+	/*
+	 * In list order C would take the space of A. The planner packs them
+	 * instead.
+	 */
 	expect_plan(test, f, "+C@28 +A@0 +B@16 [0,400)3.");
-	/* The sizes are the same, but the pieces are too small now. */
+	/* The total is the same, but the pieces are too small now. */
 	f->blocks[0].start = 14 * MIB;
 	expect_error(test, f, -ENOSPC, 0);
 }
 
-/* SCHED-6: with the leak check no slot may stay bound over a cut. */
+/* SCHED-6: with the leak check no slot may stay bound across a cut. */
 static void leak_check(struct kunit *test)
 {
 	struct fixture *f = example_base(test, 64);
@@ -539,7 +572,7 @@ static void leak_check(struct kunit *test)
 	expect_plan(test, f, EXAMPLE_WHOLE);
 }
 
-/* SPLIT-7 SPLIT-8 SPLIT-16: the table at each part's start. */
+/* SPLIT-7 SPLIT-8 SPLIT-16: the slot table at the start of each part. */
 static void replay(struct kunit *test)
 {
 	static const u32 want[3][4] = {
@@ -568,7 +601,7 @@ static void replay(struct kunit *test)
 	}
 }
 
-/* A cut that saves no byte is not taken, however little it costs. */
+/* A cut that saves no bytes is not made, even if cuts cost nothing. */
 static void free_cuts_save_nothing(struct kunit *test)
 {
 	struct fixture *f = example_base(test, 64);
@@ -578,11 +611,11 @@ static void free_cuts_save_nothing(struct kunit *test)
 	f = example_base(test, 72);
 	f->in.cut_cost_bytes = 0;
 	expect_plan(test, f, EXAMPLE_WHOLE);
-	/* ... and no more of them if they are free */
+	/* The necessary cuts stay the same if they cost nothing. */
 	rotate(test, 0);
 }
 
-/* One that saves more than it costs is. */
+/* A cut that saves more than it costs is made. */
 static void cut_by_cost(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 16);
@@ -592,7 +625,7 @@ static void cut_by_cost(struct kunit *test)
 		add_alloc(f, 8);
 	add_block(f, 0, 0, 8, A);
 	add_block(f, 0, 8, 8, B);
-	/* B is done with when C needs room, and A is needed again. */
+	/* B is not used any more when C needs space, but A is. */
 	add_entry(f, 0x00, 0, B);
 	add_entry(f, 0x40, 0, C);
 	add_entry(f, 0x80, 0, A);
@@ -603,13 +636,16 @@ static void cut_by_cost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->plan.bytes_in, 8 * MIB);
 	f->in.cut_cost_bytes = 17 * MIB;
 	expect_plan(test, f, "-A +C@0 [0,80)2 -B +A@8 [80,400)1.");
-	/* A clean one comes back for half of it. */
+	/* A clean allocation costs half: it is only copied back. */
 	f->allocs[A].flags = TESSERA_SPLIT_ALLOC_CLEAN;
 	f->in.cut_cost_bytes = 9 * MIB;
 	expect_plan(test, f, "-A~ +C@0 [0,80)2 -B +A@8 [80,400)1.");
 }
 
-/* Victim choice inside a submission: the furthest next use goes first. */
+/*
+ * Victims inside a submission: the allocation with the furthest next use goes
+ * first.
+ */
 static void furthest_next_use(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 24);
@@ -624,14 +660,15 @@ static void furthest_next_use(struct kunit *test)
 	add_entry(f, 0x80, 0, A);
 	add_entry(f, 0xc0, 0, C);
 	expect_plan(test, f, "-C +D@16 [0,c0)3 -D +C@16 [c0,400)1.");
-	/* C is not used any more: it does not come back, nor cost anything. */
+	/* C is not used any more: it does not come back and costs nothing. */
 	f->in.n_entries = 3;
 	expect_plan(test, f, "-C +D@16 [0,400)3.");
 }
 
 /*
- * SPLIT-19: of those that are not named again, the one that has been idle for longest goes first, so
- * that no eviction waits for the job before it; but a clean one, which need not travel, before that.
+ * SPLIT-19: of the allocations that are not named again, the one that has been
+ * idle for longest goes first, so that no eviction waits for the job before it.
+ * A clean one, which needs no copy, goes before that.
  */
 static void longest_idle(struct kunit *test)
 {
@@ -651,7 +688,7 @@ static void longest_idle(struct kunit *test)
 		    "+A@0 [0,40)1 +B@8 [40,80)1 -B~ +C@8 [80,c0)1 -A +D@0 [c0,100)1 -D~ +E@0 [100,400)1.");
 }
 
-/* Sixteen ways to make the input of the example senseless. */
+/* Sixteen ways to make the input of the example invalid. */
 static void spoil(struct fixture *f, u32 how)
 {
 	switch (how) {
@@ -707,7 +744,7 @@ static void spoil(struct fixture *f, u32 how)
 	}
 }
 
-/* What the checks before the planner should have caught is refused all the same. */
+/* The planner refuses invalid input, even though earlier checks should have. */
 static void bad_input(struct kunit *test)
 {
 	struct tessera_split_cursor cur;
@@ -734,7 +771,7 @@ static int grow_never(struct tessera_split_plan *plan, u32 want)
 	return -ENOMEM;
 }
 
-/* Host memory shortage: refused, and nothing runs. */
+/* An allocation failure of the kernel is reported, and nothing runs. */
 static void no_memory(struct kunit *test)
 {
 	struct fixture *f = example_base(test, 64);
@@ -749,7 +786,7 @@ static void no_memory(struct kunit *test)
 	}
 }
 
-/* Plan the fixture in windows, not in one go. */
+/* Plan the fixture in batches instead of in one go. */
 static void plan_windows(struct kunit *test, struct fixture *f, u32 max_parts, u32 max_ops)
 {
 	struct tessera_split_limits limits = { .max_parts = max_parts, .max_ops = max_ops };
@@ -778,7 +815,10 @@ static void plan_windows(struct kunit *test, struct fixture *f, u32 max_parts, u
 	f->text[n - 3] = 0;
 }
 
-/* SPLIT-17 SPLIT-19 SPLIT-25: the example in windows makes the same operations. */
+/*
+ * SPLIT-17 SPLIT-19 SPLIT-25: planning the example in batches makes the same
+ * operations.
+ */
 static void windows_of_example(struct kunit *test)
 {
 	static const struct {
@@ -817,7 +857,10 @@ static int countdown_check(void *ctx)
 	return c->left && c->left-- ? 0 : -EINTR;
 }
 
-/* The caller is asked often enough, and its no ends planning at once. */
+/*
+ * The check callback is called often enough, and planning ends when it returns
+ * an error.
+ */
 static void asks_whether_to_go_on(struct kunit *test)
 {
 	const u32 n = 40000, parts = n;
@@ -855,7 +898,7 @@ static void asks_whether_to_go_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, run_plan(test, &f->in, &f->plan), 0);
 }
 
-/* ... and as often where a few placements look at thousands of blocks. */
+/* The same when a few placements search thousands of blocks. */
 static void asks_in_large_segments(struct kunit *test)
 {
 	const u32 n = 5000, places = MAX_ALLOCS - 1;
@@ -884,7 +927,10 @@ static void asks_in_large_segments(struct kunit *test)
 	KUNIT_EXPECT_GE(test, c.calls, places);
 }
 
-/* Room for victims is taken for segments that can have any, not for every id. */
+/*
+ * Scratch space for victims is needed only for segments that can have some, not
+ * for each segment id.
+ */
 static void scratch_follows_segments(struct kunit *test)
 {
 	struct fixture *f = example_base(test, 64);
@@ -900,7 +946,7 @@ static void scratch_follows_segments(struct kunit *test)
 	f->in.segs = segs;
 	f->in.n_segs = TESSERA_SPLIT_MAX_SEGS;
 	f->in.n_allocs = 4;
-	/* What remains per segment is its own record, and the ends of its list. */
+	/* Per segment only its own record and the ends of its list remain. */
 	KUNIT_EXPECT_LT(test, tessera_split_scratch_size(&f->in), one + 31 * 512);
 	expect_plan(test, f, EXAMPLE_CUT);
 }

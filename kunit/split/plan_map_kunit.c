@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Cases of the plan map that no plan leads to.
- */
+/* Unit tests of the plan map, for cases that no plan leads to. */
 #include <kunit/test.h>
 
 #include "pure/plan_map.h"
@@ -36,7 +34,7 @@ static struct small_map *four_nodes(struct kunit *test)
 	return s;
 }
 
-/* A heap that is full refuses a victim, and overwrites nothing. */
+/* A full heap refuses a victim and overwrites nothing. */
 static void heap_is_bounded(struct kunit *test)
 {
 	struct small_map *s = four_nodes(test);
@@ -46,11 +44,11 @@ static void heap_is_bounded(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, tessera_plan_map_heap_push(&s->map, i, i), i < ROOM);
 	KUNIT_EXPECT_EQ(test, s->seg.n_heap, ROOM);
 	KUNIT_EXPECT_EQ(test, s->heap[ROOM].node, 0x5a5a5a5a);
-	/* What was refused stays protected. */
+	/* A refused block stays protected. */
 	for (i = 0; i < NODES; i++)
 		KUNIT_EXPECT_EQ(test, s->node[i].prot, i >= ROOM);
 	KUNIT_EXPECT_EQ(test, s->seg.kept, NODES - ROOM);
-	/* A victim that is withdrawn makes room for another. */
+	/* Removing a victim makes space for another one. */
 	tessera_plan_map_heap_remove(&s->map, 0);
 	tessera_plan_map_protect(&s->map, 3, false);
 	KUNIT_EXPECT_TRUE(test, tessera_plan_map_heap_push(&s->map, 3, 3));

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * The split planner on random cases, against the oracle.
- */
+/* Compare the split planner with the oracle on random cases. */
 #include <kunit/test.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -9,7 +7,10 @@
 #include "oracle.h"
 #include "whole.h"
 
-/* Some seconds on the emulated debug kernel; tests/host has 200,000 and sanitizers. */
+/*
+ * Takes some seconds on the emulated debug kernel. tests/host runs 200,000,
+ * with sanitizers.
+ */
 static unsigned long split_cases = 6000;
 module_param(split_cases, ulong, 0444);
 MODULE_PARM_DESC(split_cases, "random cases the split planner is tried on");
@@ -62,9 +63,11 @@ static bool random_case(struct kunit *test, struct random_run *r, u64 seed)
 }
 
 /*
- * SPLIT-1 SPLIT-9 SPLIT-11 SPLIT-13 SPLIT-16 SPLIT-17 SPLIT-18 SPLIT-24 SPLIT-25
- * SPLIT-32 SPLIT-34: random cases against the oracle. In places, and so in parts, the plan need not
- * be as good as the plain algorithm's each time, but nearly always.
+ * SPLIT-1 SPLIT-9 SPLIT-11 SPLIT-13 SPLIT-16 SPLIT-17 SPLIT-18 SPLIT-24
+ * SPLIT-25 SPLIT-32 SPLIT-34: the oracle accepts the plans of random cases. A
+ * plan may need more parts than the plain algorithm in single cases, but not in
+ * the sum of all. It may fail late where the plain algorithm succeeds in 1 of
+ * 1,000 cases.
  */
 static void random_cases(struct kunit *test)
 {
@@ -81,8 +84,8 @@ static void random_cases(struct kunit *test)
 }
 
 /*
- * SPLIT-34: one split point, nothing pinned, hardly any room to spare: refused if there
- * is no way at all, and only then.
+ * SPLIT-34: one split point, nothing pinned, and hardly any spare space: a case
+ * is refused exactly if no placement exists.
  */
 static void random_tight(struct kunit *test)
 {
@@ -107,14 +110,15 @@ static void random_tight(struct kunit *test)
 		}
 		fit += !ret;
 	}
-	/* Neither is rare, or the test would say little. */
+	/* The test is meaningful only if both outcomes are frequent. */
 	KUNIT_EXPECT_GT(test, fit, cases / 8);
 	KUNIT_EXPECT_GT(test, cases - fit, cases / 8);
 }
 
 /*
- * SPLIT-17 SPLIT-18 SPLIT-24 SPLIT-25 SPLIT-32: the same in windows of random size,
- * each planned twice, with others at work in memory between them.
+ * SPLIT-17 SPLIT-18 SPLIT-24 SPLIT-25 SPLIT-32: the same in batches of random
+ * size, each planned twice. In every other case memory also changes between
+ * batches.
  */
 static void random_windows(struct kunit *test)
 {

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * The slot table, part by part, for tests that follow a plan.
- */
+/* The slot table at each part, for tests that follow a plan. */
 #ifndef __TESSERA_SPLIT_REPLAY_H__
 #define __TESSERA_SPLIT_REPLAY_H__
 
 #include "pure/split.h"
 
 /**
- * struct split_replay - how far a plan has been followed
+ * struct split_replay - progress of following a plan
  * @table: allocation index per slot, or TESSERA_SPLIT_NONE; n_slots elements
- * @cursor: entries before it are in the table
+ * @cursor: number of entries that have been applied to the table
  */
 struct split_replay {
 	u32 *table;
 	u32 cursor;
 };
 
-/* Start to follow a plan; @table has room for @in->n_slots elements. */
+/* Start to follow a plan; @table has space for @in->n_slots elements. */
 static inline void split_replay_begin(const struct tessera_split_input *in,
 				      struct split_replay *replay, u32 *table)
 {
@@ -30,9 +28,9 @@ static inline void split_replay_begin(const struct tessera_split_input *in,
 }
 
 /*
- * Afterwards the table has what the part's preamble must bind: the slots that
- * were bound before it and that it does not reprogram at its very start. Parts
- * must be asked for in order.
+ * Update the table to the bindings that the part's preamble must make: slots
+ * that were bound before, and that the part does not reprogram at its start.
+ * Must be called for the parts in order.
  */
 static inline void split_replay_part(const struct tessera_split_input *in,
 				     struct split_replay *replay,

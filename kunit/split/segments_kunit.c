@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The split planner on segments that differ: granularities, commit limits, and
- * several to choose from.
+ * Unit tests of the split planner with different segments: granularities,
+ * commit limits, and a choice of segments.
  */
 #include <kunit/test.h>
 
 #include "pure/pack.h"
 #include "fixture.h"
 
-/* Segment 0 is in pages of 4 KiB, segment 1 of 64 KiB. */
+/* Segment 0 has pages of 4 KiB, segment 1 of 64 KiB. */
 static struct fixture *two_granularities(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 1);
@@ -19,7 +19,9 @@ static struct fixture *two_granularities(struct kunit *test)
 	return f;
 }
 
-/* An allocation takes of each segment what that one's granularity makes of it. */
+/*
+ * The size of an allocation is rounded up to the granularity of each segment.
+ */
 static void footprint_by_segment(struct kunit *test)
 {
 	struct fixture *f = two_granularities(test);
@@ -35,7 +37,10 @@ static void footprint_by_segment(struct kunit *test)
 		a->pref[1] = 0;
 		add_entry(f, 0, i, A + i);
 	}
-	/* Three pieces of 64 KiB in one, nine pages of 16 KiB in the other. */
+	/*
+	 * Segment 1 has space for one allocation of three 64 KiB pages, segment
+	 * 0 for two of 36 pages.
+	 */
 	f->segs[0].size = 2 * 36 * 4096;
 	f->segs[1].size = 3 * 65536;
 	KUNIT_EXPECT_EQ(test, plan_it(test, f), 0);
@@ -48,7 +53,7 @@ static void footprint_by_segment(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, plan_it(test, f), -ENOSPC);
 }
 
-/* Resident in either segment, each with the size that it has there. */
+/* Resident in either segment, with the size rounded up for that segment. */
 static void resident_by_segment(struct kunit *test)
 {
 	struct fixture *f = two_granularities(test);
@@ -66,7 +71,10 @@ static void resident_by_segment(struct kunit *test)
 	expect_plan(test, f, "[0,400)1.");
 }
 
-/* SEG-30: what lies above the limit is as good as what lies below; their sum counts. */
+/*
+ * SEG-30: memory above the limit counts like memory below it. Only the sum is
+ * limited.
+ */
 static void above_commit_limit(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 64);
@@ -79,13 +87,13 @@ static void above_commit_limit(struct kunit *test)
 	add_entry(f, 0x00, 0, A);
 	add_entry(f, 0x40, 1, B);
 	expect_plan(test, f, "+B@0 [0,400)2.");
-	/* A third one needs a cut though there are holes. */
+	/* A third allocation needs a cut though there are holes. */
 	add_entry(f, 0x80, 1, C);
 	expect_plan(test, f, "+B@0 [0,80)2 !A@40 -B +C@0 [80,400)1.");
-	/* Three at once can never be. */
+	/* Three at a time are never possible. */
 	f->entries[2].slot_id = 2;
 	expect_error(test, f, -ENOSPC, 0x80);
-	/* Others' memory counts, too, wherever it is. */
+	/* Foreign blocks count, too, at any offset. */
 	f->in.n_entries = 2;
 	add_block(f, 0, 57, 2, TESSERA_SPLIT_NONE);
 	expect_plan(test, f, "-#1 +B@0 [0,400)2.");
@@ -93,7 +101,7 @@ static void above_commit_limit(struct kunit *test)
 	expect_error(test, f, -ENOSPC, 0x40);
 }
 
-/* A submission of allocations of these sizes, all at one split point. */
+/* Make a submission of allocations of these sizes, all at one split point. */
 static struct fixture *at_once(struct kunit *test, const u32 *mib, const u32 *mask, u32 n)
 {
 	struct fixture *f = fixture_new(test, 16);
@@ -116,7 +124,10 @@ static struct fixture *at_once(struct kunit *test, const u32 *mib, const u32 *ma
 	return f;
 }
 
-/* SPLIT-34: what fits in some order is placed, in whatever order it is listed. */
+/*
+ * SPLIT-34: allocations that fit in some order are placed, in any order of the
+ * list.
+ */
 static void any_order_will_do(struct kunit *test)
 {
 	static const u32 mib[] = { 4, 4, 4, 4, 8, 8, 16 };
@@ -176,13 +187,19 @@ static struct many *many_items(struct kunit *test, u32 n, u64 size, u32 mask)
 	return m;
 }
 
-/* Within the limit of steps the answer may be missing, but not wrong or late. */
+/*
+ * With the limit of steps the search may miss a solution, but it returns no
+ * wrong one and does not run long.
+ */
 static void search_is_bounded(struct kunit *test)
 {
 	struct many *m = many_items(test, 19, 101, 3);
 	u64 before = m->pack.budget;
 
-	/* Nineteen of 101 and more are less than 2,000, but ten are more than 1,000. */
+	/*
+	 * Nineteen items of 101 or more are below 2,000, but ten of them exceed
+	 * 1,000.
+	 */
 	KUNIT_EXPECT_FALSE(test, tessera_pack_solve(&m->pack));
 	KUNIT_EXPECT_LE(test, before - m->pack.budget, 400000 + 20 * 20);
 	m->pack.budget = 0;

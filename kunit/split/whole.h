@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * A submission planned in one go, for tests: one window without limits.
- */
+/* Plan a whole submission, for tests: a single batch without limits. */
 #ifndef __TESSERA_SPLIT_WHOLE_H__
 #define __TESSERA_SPLIT_WHOLE_H__
 
 #include "pure/split.h"
 
-/* Bytes of scratch memory that planning in one go needs. */
+/* Bytes of scratch memory to plan a whole submission. */
 static inline size_t split_whole_size(const struct tessera_split_input *in)
 {
 	return ALIGN(tessera_split_cursor_size(in), 8) + tessera_split_scratch_size(in);
 }
 
 /*
- * Plan all of a submission. Returns what tessera_split_begin() and
- * tessera_split_window() do.
+ * Plan a whole submission. Returns the error of tessera_split_begin() or
+ * tessera_split_window().
  */
 static inline int split_whole(const struct tessera_split_input *in, void *scratch,
 			      size_t size, struct tessera_split_plan *plan)

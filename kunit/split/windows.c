@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Random cases planned in windows of random size, with others at work in memory
- * between them.
+ * Plan random cases in batches of random size, with other clients changing
+ * memory between them.
  */
 #ifdef __KERNEL__
 #include <linux/kernel.h>
@@ -60,7 +60,9 @@ static void add_block(struct oracle_case *c, u32 seg, u64 start, u64 size,
 		insert_block(c, &b);
 }
 
-/* Somebody else used an allocation of ours elsewhere, or put in something new. */
+/*
+ * Another client places an own allocation elsewhere, or a new block of its own.
+ */
 static void put_somewhere(struct oracle_case *c, struct oracle_windows *w, u32 alloc,
 			  u64 size, u32 align, u8 tier)
 {
@@ -78,7 +80,7 @@ static void put_somewhere(struct oracle_case *c, struct oracle_windows *w, u32 a
 	add_block(c, seg, start, size, alloc, tier, oracle_rnd(&w->state, 4));
 }
 
-/* Own allocations that no cut holds go, or change their place. */
+/* Evict or move own allocations that no cut has pinned. */
 static void change_own(struct oracle *o, struct oracle_case *c, struct oracle_windows *w)
 {
 	bool reset = one_in(w, 16);
@@ -115,7 +117,10 @@ static void drop_block(struct oracle_case *c, u32 alloc, u32 seg)
 			c->blocks[c->in.n_blocks++] = c->blocks[i];
 }
 
-/* Segments close to some allocations, wherever these are. What a cut has pinned leaves. */
+/*
+ * Remove segments from the supported sets of some allocations, wherever these
+ * are. Pinned ones then lose their placement.
+ */
 static void close_segments(struct oracle *o, struct oracle_case *c, struct oracle_windows *w)
 {
 	u32 i;
@@ -147,7 +152,7 @@ static void change_world(struct oracle *o, struct oracle_case *c, struct oracle_
 			o->st.clean[i] = true;
 }
 
-/* The snapshot that the next window is planned on. */
+/* Make the snapshot of memory for planning the next batch. */
 static void take_snapshot(struct oracle *o, struct oracle_case *c)
 {
 	u32 i, n = c->in.n_blocks, fixed = 0;
@@ -199,7 +204,7 @@ static int plan_window(struct oracle_case *c, struct oracle_windows *w)
 				    &w->plan);
 }
 
-/* Plan, drop the plan, and plan again: only what is committed counts. */
+/* Plan, drop the plan, and plan again: only a commit may advance the cursor. */
 static bool plan_twice(struct oracle *o, struct oracle_case *c, struct oracle_windows *w)
 {
 	struct tessera_split_cursor saved = w->cur;
@@ -234,12 +239,13 @@ static bool window_keeps_limits(struct oracle *o, const struct oracle_windows *w
 }
 
 /**
- * oracle_run_windows() - plan a case in windows, and judge each
- * @o: judge; @o->why says what is wrong
+ * oracle_run_windows() - plan a case in batches, and check each
+ * @o: oracle; @o->why names a violation
  * @c: case; its blocks change
  * @w: memory
- * @seed: of what is random here
- * @change: let others move and take what no cut holds between the windows
+ * @seed: seed of the random choices
+ * @change: other clients move and evict between the batches what no cut has
+ *	pinned
  *
  * Return: true if all rules were kept.
  */
