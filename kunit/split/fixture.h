@@ -88,8 +88,16 @@ static inline struct tessera_split_block *add_block(struct fixture *f, u32 seg,
 }
 
 /*
- * One operation as text: +A@16 page-in, -A evict, A@24>0 move, !A@0 pin, -#1
- * foreign.
+ * Format an operation as text:
+ * - "+A@16": page-in of A at 16 MiB
+ * - "-A", "-A~": evict A; "~" if it is clean
+ * - "A@24>0": move A from 24 to 0 MiB
+ * - "!A@0": pin A
+ * - "-#1": evict foreign block 1
+ * - "[0,100)2": part with its range in bytes (hex) and its number of entries;
+ *   "." marks the last one
+ *
+ * An offset outside of segment 0 has the segment in front, such as "b16".
  */
 static inline int op_text(const struct tessera_split_op *op, char *to, size_t room)
 {

@@ -516,7 +516,10 @@ static void protected_after_busy(struct kunit *test)
 	expect_plan(test, f, "-#0 -#1 +A@0 [0,400)1.");
 }
 
-/* An own block that is scanned out stays, named by the submission or not. */
+/*
+ * A scanned-out block of the submission stays, in parts that name it and in
+ * others.
+ */
 static void own_immovable(struct kunit *test)
 {
 	struct fixture *f = fixture_new(test, 40);

@@ -117,8 +117,8 @@ static void random_tight(struct kunit *test)
 
 /*
  * SPLIT-17 SPLIT-18 SPLIT-24 SPLIT-25 SPLIT-32: the same in batches of random
- * size, each planned twice. In every other case memory also changes between
- * batches.
+ * size, each planned twice. In one of two runs of a case memory also changes
+ * between batches.
  */
 static void random_windows(struct kunit *test)
 {

@@ -61,7 +61,8 @@ static void add_block(struct oracle_case *c, u32 seg, u64 start, u64 size,
 }
 
 /*
- * Another client places an own allocation elsewhere, or a new block of its own.
+ * Place an allocation of the submission elsewhere, as another client's use
+ * would, or add a foreign block.
  */
 static void put_somewhere(struct oracle_case *c, struct oracle_windows *w, u32 alloc,
 			  u64 size, u32 align, u8 tier)
@@ -80,7 +81,10 @@ static void put_somewhere(struct oracle_case *c, struct oracle_windows *w, u32 a
 	add_block(c, seg, start, size, alloc, tier, oracle_rnd(&w->state, 4));
 }
 
-/* Evict or move own allocations that no cut has pinned. */
+/*
+ * Evict or move allocations of the submission that no cut has pinned, and drop
+ * foreign blocks.
+ */
 static void change_own(struct oracle *o, struct oracle_case *c, struct oracle_windows *w)
 {
 	bool reset = one_in(w, 16);
