@@ -3,15 +3,15 @@
  * DOC: objects of user memory
  *
  * Make memory of the calling process an object. The memory must be private and
- * anonymous, so that its pages belong to this process alone. The object has
- * placements in apertures. It is never in a memory segment, and TTM does not
- * swap it out: the kernel's reclaim does that, as for all memory of the
+ * anonymous, so that its pages depend on this address space only. The object
+ * has placements in apertures. It is never in a memory segment, and TTM does
+ * not swap it out: the kernel's reclaim does that, as for all memory of the
  * process.
  *
- * Pages are looked up before use and with no lock held. The lookup takes locks
- * of the process's address space, may have to fault pages in, and waits for a
- * thread that is changing the mapping. When parts of a submission are being
- * armed, the lookup has a time limit. mem/user.c tells whether the pages are
+ * Pages are looked up before use, with no reservation held. The lookup takes
+ * locks of the process's address space, may have to fault pages in, and waits
+ * for a thread that is changing the mapping. While parts of a submission are
+ * being armed, it has a time limit. mem/user.c tells whether the pages are
  * still current when the job is armed. If they are not, they are looked up
  * again.
  *
