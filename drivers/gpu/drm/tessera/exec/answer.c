@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: answers of engines that are preempted
+ * DOC: completion of preemption requests
  *
- * Completes what exec/preempt.c has begun: takes the engine's answer, and lets it go on with the job
- * that comes first now. Called by the event, by a timer that looks for lost events and for engines that
- * do not answer, and by reset.
+ * Second half of exec/preempt.c: take the engine's answer to a preemption
+ * request and restart the engine with the job that now comes first. Called by
+ * the preemption event, by reset, and by a timer that covers lost events and
+ * engines that do not answer.
  */
 
 #include <linux/dma-fence.h>
@@ -17,7 +18,9 @@
 #include "hw/hw.h"
 #include "tessera_device.h"
 
-/* If the engine has stopped, let it go on with what is to come first now. */
+/*
+ * Restart the engine with the newly sorted jobs if it has stopped as requested.
+ */
 static void answer_look_locked(struct tessera_engine *engine)
 {
 	struct tessera_preemption *preempt = &engine->preempt;
@@ -34,7 +37,10 @@ static void answer_look_locked(struct tessera_engine *engine)
 	tessera_emit_process_locked(engine);
 	tessera_preempt_note_saved_locked(engine);
 	if (tessera_ring_start(engine->ring)) {
-		/* Asked still: it counts as hung when the timer goes off. All jobs are out of the ring. */
+		/*
+		 * @asked stays set, so the engine counts as hung at the next
+		 * timer tick. No job is in the ring.
+		 */
 		preempt->seqno = 0;
 		drm_err_ratelimited(&engine->tdev->drm, "%s does not start\n", engine->name);
 		return;
@@ -47,7 +53,7 @@ static void answer_look_locked(struct tessera_engine *engine)
 }
 
 /**
- * tessera_preempt_event() - an engine has answered
+ * tessera_preempt_event() - handle the event that an engine has been preempted
  * @data: the device
  */
 void tessera_preempt_event(void *data)
@@ -88,10 +94,11 @@ static void answer_timer(struct timer_list *timer)
 }
 
 /**
- * tessera_preempt_hold() - ask nothing, and take no answer, for some time
+ * tessera_preempt_hold() - block preemption requests and answers during a reset
  * @engine: the engine, whose scheduler is stopped
  *
- * Return: true if the engine owes an answer for so long that it counts as hung.
+ * Return: true if a request has been unanswered for so long that the engine
+ * counts as hung.
  */
 bool tessera_preempt_hold(struct tessera_engine *engine)
 {
@@ -109,7 +116,7 @@ bool tessera_preempt_hold(struct tessera_engine *engine)
 }
 
 /**
- * tessera_preempt_release() - end tessera_preempt_hold()
+ * tessera_preempt_release() - undo tessera_preempt_hold()
  * @engine: the engine
  */
 void tessera_preempt_release(struct tessera_engine *engine)
@@ -119,7 +126,7 @@ void tessera_preempt_release(struct tessera_engine *engine)
 	spin_lock_irqsave(&engine->lock, flags);
 	engine->preempt.held = false;
 	answer_look_locked(engine);
-	/* The timer may have gone off meanwhile. */
+	/* The timer may have expired while @held was set, so arm it again. */
 	if (engine->preempt.asked && !engine->closed)
 		tessera_preempt_tick_locked(engine);
 	tessera_preempt_consider_locked(engine);
@@ -137,8 +144,8 @@ void tessera_preempt_init(struct tessera_engine *engine)
 }
 
 /**
- * tessera_preempt_fini() - end it
- * @engine: the engine, which has no job any more
+ * tessera_preempt_fini() - shut down preemption of an engine
+ * @engine: the engine; it has no jobs left
  */
 void tessera_preempt_fini(struct tessera_engine *engine)
 {

@@ -2,9 +2,9 @@
 /**
  * DOC: jobs in flight
  *
- * Between the scheduler above and the ring below: writes jobs to the ring, keeps
- * their fences in ring order and completes them as the engine reports. Called by
- * run_job, by the engine's interrupt and by reset; all state is under
+ * The layer between drm_sched and the ring. It writes jobs to the ring, keeps
+ * their fences in ring order and completes them as the engine reports. Called
+ * by run_job, by the engine's interrupt and by reset. All state is protected by
  * &tessera_engine.lock.
  */
 
@@ -21,12 +21,17 @@
 static_assert(TESSERA_JOB_MAX_RANGES <= TESSERA_RING_MAX_CALLS);
 
 /*
- * Jobs in a ring that takes those only whose turn it is. The scheduler runs out of credits
- * behind that; it must not, as it would ask for no job then, whatever its priority.
+ * From this number of jobs on, the ring accepts only jobs that are due (@turn).
+ * The seven slots above it keep the scheduler from running out of credits.
+ * Without a credit it would not call prepare_job for any job, not even for one
+ * of the highest priority.
  */
 #define RING_FULL		(TESSERA_RING_JOBS - 7)
 
-/* So many times as many jobs of a client may be in the ring if they move little. */
+/*
+ * A client whose jobs move little may have this multiple of run_ahead in the
+ * ring.
+ */
 #define MANY_AHEAD		4
 
 static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *ring_job)
@@ -54,7 +59,11 @@ static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *
 	}
 }
 
-/* What became of the job that this one is not to run behind if it fails: whoever knows says so. */
+/*
+ * Apply tessera_job_run_behind(). If the outcome of the earlier job is known,
+ * return -ECANCELED or 0. If that job is still in the ring, let the device
+ * check its record when the engine gets to @job.
+ */
 static int tessera_emit_behind_locked(struct tessera_engine *engine, struct tessera_job *job,
 				      struct tessera_ring_job *ring_job)
 {
@@ -66,7 +75,10 @@ static int tessera_emit_behind_locked(struct tessera_engine *engine, struct tess
 		return 0;
 	if (test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &before->base.flags))
 		return before->base.error ? -ECANCELED : 0;
-	/* In the ring it has a record, if it runs. It stays there until its fence has signalled. */
+	/*
+	 * A job in the ring has a record if it really runs. The record stays
+	 * valid until the job's fence has signalled.
+	 */
 	if (list_empty(&before->link) || ((struct tessera_job *)before->data)->refused)
 		return -ECANCELED;
 	ring_job->after = true;
@@ -75,18 +87,23 @@ static int tessera_emit_behind_locked(struct tessera_engine *engine, struct tess
 	return 0;
 }
 
-/* What of the ring a job may have to wait for: NULL, or the first job of each kind. */
+/*
+ * The jobs in the ring that a job may have to wait for: the first job of each
+ * kind, or NULL.
+ */
 struct ahead {
 	/*
-	 * Of the same client and of no higher priority, how many those are and what they move. Those
-	 * of lower priority do not count where the job can come before them.
+	 * Jobs of the same client at the same priority: the first one, their
+	 * number, and the bytes that they and @job move. Jobs of lower priority
+	 * count too if the engine cannot preempt, because @job cannot overtake
+	 * them then.
 	 */
 	struct tessera_fence *own;
 	u32 num_own;
 	u64 moves;
-	/* Of higher priority. */
+	/* The first job of higher priority. */
 	struct tessera_fence *above;
-	/* In the middle of a full ring. */
+	/* The job in the middle of the ring, if the ring is full. */
 	struct tessera_fence *middle;
 };
 
@@ -116,7 +133,11 @@ static void emit_look_ahead_locked(struct tessera_engine *engine, struct tessera
 		ahead->middle = middle;
 }
 
-/* A few jobs of a client may be in the ring, and more if all of them move no more than one may. */
+/*
+ * True if the client already has enough jobs in the ring. The limit is
+ * run_ahead jobs, or MANY_AHEAD times that if all of them together move at most
+ * run_ahead_moves bytes.
+ */
 static bool emit_is_far_ahead(struct tessera_engine *engine, const struct ahead *ahead)
 {
 	if (ahead->num_own < engine->run_ahead)
@@ -137,9 +158,10 @@ static void emit_forget_locked(struct tessera_engine *engine, struct tessera_job
 }
 
 /**
- * tessera_emit_forget() - a job that may not have been handed over is gone
+ * tessera_emit_forget() - remove a job from the ready list and the unready
+ * count
  * @engine: the engine
- * @job: the job
+ * @job: the job, which was possibly never handed over
  */
 void tessera_emit_forget(struct tessera_engine *engine, struct tessera_job *job)
 {
@@ -151,8 +173,10 @@ void tessera_emit_forget(struct tessera_engine *engine, struct tessera_job *job)
 }
 
 /*
- * The fence that signals when a ready job of a level above @level is handed over, or never will
- * be. NULL if there is none. Of the highest: that one waits for the ring only.
+ * Return the scheduled fence of the ready job with the highest priority above
+ * @level, or NULL if there is none. The fence signals when that job is handed
+ * over or cancelled. The highest one is chosen because it waits only for jobs
+ * in the ring, so no circular wait can arise.
  */
 static struct dma_fence *emit_ready_above_locked(struct tessera_engine *engine, u32 level)
 {
@@ -171,13 +195,16 @@ static struct dma_fence *emit_ready_above_locked(struct tessera_engine *engine, 
 }
 
 /**
- * tessera_emit_stand_back() - decide whether a job goes to the ring now
+ * tessera_emit_stand_back() - decide whether a job may enter the ring now
  * @engine: the engine
- * @job: the job, all it depends on done; the caller is the scheduler's worker
- * @turn: jobs of higher priority have passed it for long enough
+ * @job: the job; all its dependencies have signalled
+ * @turn: the job is due, since enough jobs of higher priority have overtaken it
  *
- * Return: a reference to the fence that the job waits for before it is asked for again: of a job
- * in the ring, or of one of higher priority that is about to be there. NULL if the job goes.
+ * Called by the scheduler's worker.
+ *
+ * Return: NULL if the job may enter the ring. Otherwise a reference to the
+ * fence to wait for before asking again: that of a job in the ring, or of a job
+ * of higher priority that is about to enter it.
  */
 struct dma_fence *tessera_emit_stand_back(struct tessera_engine *engine,
 					  struct tessera_job *job, bool turn)
@@ -208,12 +235,15 @@ struct dma_fence *tessera_emit_stand_back(struct tessera_engine *engine,
 }
 
 /**
- * tessera_emit_below() - find a job of lower priority in the ring that a job depends on
+ * tessera_emit_below() - find a dependency of lower priority that is in the
+ * ring
  * @engine: the engine
- * @job: the job, all else it depends on done; the caller is the scheduler's worker
+ * @job: the job; all its other dependencies have signalled
  *
- * The scheduler takes a dependency on a job of the same engine for done once that job is in the ring.
- * But a job of higher priority comes before it there. So it is kept out of the ring for as long.
+ * drm_sched takes a dependency on a job of the same engine as satisfied once
+ * that job is in the ring. Preemption breaks that rule, because a job of higher
+ * priority overtakes the job that it depends on. Therefore keep @job out of the
+ * ring until the other job has ended. Called by the scheduler's worker.
  *
  * Return: a reference to the fence to wait for, or NULL.
  */
@@ -254,8 +284,10 @@ static void emit_write_locked(struct tessera_engine *engine, struct tessera_job 
 }
 
 /**
- * tessera_emit_again_locked() - write all jobs in flight to an empty ring, in the order of their list
+ * tessera_emit_again_locked() - rewrite all jobs in flight to an empty ring
  * @engine: the engine, just started
+ *
+ * The jobs are written in the order of &tessera_engine.inflight.
  */
 void tessera_emit_again_locked(struct tessera_engine *engine)
 {
@@ -275,11 +307,11 @@ void tessera_emit_again_locked(struct tessera_engine *engine)
 }
 
 /**
- * tessera_emit_running() - the job that the engine is at
+ * tessera_emit_running() - get the job that the engine executes
  * @engine: the engine
- * @since: when it became that, in jiffies
+ * @since: set to the time at which the job became the first one, in jiffies
  *
- * Return: the job, which the scheduler keeps as long as that is stopped; or NULL.
+ * Return: the job or NULL. It stays valid while the scheduler is stopped.
  */
 struct tessera_job *tessera_emit_running(struct tessera_engine *engine, unsigned long *since)
 {
@@ -297,17 +329,19 @@ struct tessera_job *tessera_emit_running(struct tessera_engine *engine, unsigned
 /**
  * tessera_emit_job() - write a job to the ring
  * @engine: the engine
- * @job: the job; its hardware fence completes when it is done
+ * @job: the job; its hardware fence signals when the job has ended
  *
- * The scheduler's credits keep the ring from overflowing. While the engine is being cancelled, or
- * preempted, a job is listed and not written: it ends with all others, in order, or is written when the
- * engine goes on.
+ * The scheduler's credits keep the ring from overflowing. While the engine is
+ * being cancelled or preempted, the job is only added to the list of jobs in
+ * flight. It is completed with all others, in order, or written when the engine
+ * is started again.
  *
- * Not inside drm_dev_enter(). A thread that waits for a job in such a section keeps
- * drm_dev_unplug() from returning, so jobs have to go on until the engine is cancelled behind
- * that. The registers are there until then.
+ * Must not use drm_dev_enter(). A thread that waits for a job inside such a
+ * section blocks drm_dev_unplug(). Jobs therefore have to make progress until
+ * unplug cancels the engine after that, and the registers remain accessible
+ * until then.
  *
- * Return: 0, or the error every job gets from an engine that is dead.
+ * Return: 0, or the error that a dead engine gives every job.
  */
 int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
 {
@@ -368,7 +402,8 @@ static void tessera_emit_complete_locked(struct tessera_engine *engine,
 }
 
 /**
- * tessera_emit_process_locked() - complete what the engine reports as done
+ * tessera_emit_process_locked() - complete the jobs that the engine has
+ * finished
  * @engine: the engine
  */
 void tessera_emit_process_locked(struct tessera_engine *engine)
@@ -378,10 +413,15 @@ void tessera_emit_process_locked(struct tessera_engine *engine)
 
 	lockdep_assert_held(&engine->lock);
 
-	/* The ring's memory may be gone with the hardware. */
+	/*
+	 * A dead engine's ring memory may be gone together with the hardware.
+	 */
 	seqno = engine->dead ? 0 : tessera_ring_ack(engine->ring);
 	if (seqno >= engine->next_seqno) {
-		/* Not a value we wrote: leave the jobs to the timeout. */
+		/*
+		 * The driver never wrote this value. Leave the jobs to the
+		 * timeout.
+		 */
 		drm_err_ratelimited(&engine->tdev->drm, "%s: bad fence value %llu\n",
 				    engine->name, seqno);
 		seqno = 0;
@@ -395,7 +435,7 @@ void tessera_emit_process_locked(struct tessera_engine *engine)
 }
 
 /**
- * tessera_emit_process() - complete what the engine reports as done, and see who is next
+ * tessera_emit_process() - complete finished jobs and reconsider preemption
  * @engine: the engine
  *
  * Any context, inside dma_fence_begin_signalling().
@@ -413,8 +453,8 @@ void tessera_emit_process(struct tessera_engine *engine)
 /**
  * tessera_emit_finish() - complete a job that will not run, or not to its end
  * @engine: the engine; it does not execute the job
- * @job: the job; nothing is done if it is complete already
- * @error: why
+ * @job: the job; nothing happens if it is complete already
+ * @error: the error of its fence
  *
  * Any context, inside dma_fence_begin_signalling().
  */
@@ -434,9 +474,9 @@ void tessera_emit_finish(struct tessera_engine *engine, struct tessera_job *job,
 }
 
 /**
- * tessera_emit_cancel() - complete all that is in flight with an error
+ * tessera_emit_cancel() - complete all jobs in flight with an error
  * @engine: the engine, stopped
- * @error: the error, also for jobs that come later
+ * @error: the error, also for jobs that are handed over later
  */
 void tessera_emit_cancel(struct tessera_engine *engine, int error)
 {

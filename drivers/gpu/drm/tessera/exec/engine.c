@@ -2,10 +2,11 @@
 /**
  * DOC: engines
  *
- * One engine is a ring, the fences in flight and a scheduler. Engines work as
- * long as the DRM device, because open files have entities on their schedulers; the
- * hardware behind them may go earlier, from when on every job is cancelled. The memory of
- * an engine stays until its last fence is freed (hw/lifetime.c).
+ * An engine consists of a ring, the fences of the jobs in flight, and a
+ * scheduler. Open files have entities on the schedulers, so engines exist as
+ * long as the DRM device. The hardware may go earlier. From then on every job
+ * is cancelled. The memory of an engine is freed with its last fence
+ * (hw/lifetime.c).
  */
 
 #include <linux/dma-fence.h>
@@ -24,11 +25,17 @@
 
 #define TESSERA_TIMEOUT_MS	5000
 
-/* Enough that an engine has the next job when it ends one. */
+/*
+ * Jobs of one client in the ring. Large enough that an engine which finishes a
+ * job has the next one.
+ */
 #define TESSERA_RUN_AHEAD_RENDER	2
 #define TESSERA_RUN_AHEAD_PAGING	4
 
-/* Moves of a few milliseconds, so that the engine does not wait for who fills the ring. */
+/*
+ * A few milliseconds of moves, so that the engine does not idle while the ring
+ * is refilled.
+ */
 #define TESSERA_RUN_AHEAD_MOVES		SZ_64M
 
 static void tessera_engine_irq(void *data)
@@ -37,8 +44,8 @@ static void tessera_engine_irq(void *data)
 }
 
 /**
- * tessera_engine_halted() - ask whether the engine has given up
- * @engine: the engine, there
+ * tessera_engine_halted() - test whether the engine has halted after an error
+ * @engine: the engine; its registers must be accessible
  *
  * Return: true if it executes nothing more until it is reset.
  */
@@ -47,7 +54,10 @@ bool tessera_engine_halted(struct tessera_engine *engine)
 	return tessera_ring_status(engine->ring) & TSR_ENGS_HALTED;
 }
 
-/* An engine halted: its oldest job need not wait for the timeout. */
+/*
+ * Start recovery of a halted engine at once instead of waiting for the job
+ * timeout.
+ */
 static void tessera_engine_halt_event(void *data)
 {
 	struct tessera_device *tdev = data;
@@ -139,7 +149,8 @@ static int tessera_engine_init(struct tessera_device *tdev, u32 id)
  * tessera_engines_init() - set up all engines, stopped
  * @tdev: the device
  *
- * Return: 0 or a negative error; -ENODEV without a paging and a render engine.
+ * Return: 0 or a negative error; -ENODEV unless the device has at least one
+ * paging engine and one render engine.
  */
 int tessera_engines_init(struct tessera_device *tdev)
 {
@@ -178,7 +189,7 @@ static int tessera_engine_start(struct tessera_engine *engine)
 
 /**
  * tessera_engines_start() - enable all engines
- * @tdev: the device; interrupts may come from now on
+ * @tdev: the device; interrupts may arrive from now on
  *
  * Return: 0 or a negative error.
  */
@@ -196,7 +207,11 @@ int tessera_engines_start(struct tessera_device *tdev)
 	return 0;
 }
 
-/* Work on the stack, done where no timeout is in the middle of stopping a scheduler and starting it again. */
+/*
+ * Run on-stack work on the ordered reset workqueue and wait for it. It cannot
+ * run concurrently with a timeout handler, which stops and restarts a
+ * scheduler.
+ */
 static void tessera_engine_between_resets(struct tessera_device *tdev, struct work_struct *work)
 {
 	queue_work(tdev->reset_wq, work);
@@ -204,7 +219,7 @@ static void tessera_engine_between_resets(struct tessera_device *tdev, struct wo
 	destroy_work_on_stack(work);
 }
 
-/* Ends all jobs of all engines. */
+/* Work item that cancels all jobs of all engines. */
 struct tessera_cancel {
 	struct work_struct work;
 	struct tessera_device *tdev;
@@ -215,7 +230,10 @@ static void tessera_engine_cancel(struct tessera_engine *engine)
 	unsigned long flags;
 	bool cookie;
 
-	/* First, so that no job rings at an engine that is stopped. */
+	/*
+	 * Set @closed first, so that no job rings the doorbell of a stopped
+	 * engine.
+	 */
 	spin_lock_irqsave(&engine->lock, flags);
 	engine->closed = true;
 	spin_unlock_irqrestore(&engine->lock, flags);
@@ -225,7 +243,7 @@ static void tessera_engine_cancel(struct tessera_engine *engine)
 	cookie = dma_fence_begin_signalling();
 	tessera_emit_cancel(engine, -ECANCELED);
 	dma_fence_end_signalling(cookie);
-	/* A scheduler that was paused has to run, for its jobs to end. */
+	/* A paused scheduler has to run again, or its jobs would never end. */
 	drm_sched_wqueue_start(&engine->sched);
 }
 
@@ -240,18 +258,19 @@ static void tessera_cancel_work(struct work_struct *work)
 }
 
 /**
- * tessera_engines_cancel() - stop all engines
+ * tessera_engines_cancel() - stop all engines and cancel all jobs
  * @tdev: the device; it may be gone
  *
- * All jobs in flight, and all that come later, end with -ECANCELED, until
- * tessera_engines_revive(). Runs between two timeouts: one that is being handled could start an
- * engine again that was stopped here. Not from &tessera_device.reset_wq.
+ * All jobs in flight, and all jobs handed over later, end with -ECANCELED until
+ * tessera_engines_revive(). The work runs on &tessera_device.reset_wq, because
+ * a timeout handler that runs concurrently could restart an engine stopped
+ * here. Must not be called from that workqueue.
  */
 void tessera_engines_cancel(struct tessera_device *tdev)
 {
 	struct tessera_cancel cancel = { .tdev = tdev };
 
-	/* Probe may have failed before there was one. */
+	/* Probe may have failed before it created an engine. */
 	if (!tdev->engines[0])
 		return;
 	INIT_WORK_ONSTACK(&cancel.work, tessera_cancel_work);
@@ -259,10 +278,12 @@ void tessera_engines_cancel(struct tessera_device *tdev)
 }
 
 /**
- * tessera_engines_revive() - start all engines again after tessera_engines_cancel()
- * @tdev: the device, reset; interrupts may come from now on
+ * tessera_engines_revive() - start all engines again after
+ * tessera_engines_cancel()
+ * @tdev: the device, reset; interrupts may arrive from now on
  *
- * Return: 0, or a negative error with some of them cancelling still.
+ * Return: 0, or a negative error, after which some engines still cancel all
+ * jobs.
  */
 int tessera_engines_revive(struct tessera_device *tdev)
 {
@@ -287,7 +308,7 @@ int tessera_engines_revive(struct tessera_device *tdev)
 	return 0;
 }
 
-/* The youngest job in the ring, or NULL if it is idle. */
+/* Get the last job in the ring, or NULL if the ring is empty. */
 static struct dma_fence *tessera_engine_last_job(struct tessera_engine *engine)
 {
 	struct dma_fence *last = NULL;
@@ -313,11 +334,13 @@ static int tessera_engine_resume(struct tessera_engine *engine)
 	return ret;
 }
 
-/* One try to stop a scheduler. */
+/* Work item that tries to stop one scheduler. */
 struct tessera_pause {
 	struct work_struct work;
 	struct tessera_engine *engine;
-	/* What is still in the ring, or NULL if the engine is idle and stays so. */
+	/*
+	 * The last job in the ring, or NULL if the engine is idle and stays so.
+	 */
 	struct dma_fence *busy;
 };
 
@@ -328,12 +351,19 @@ static void tessera_pause_work(struct work_struct *work)
 
 	drm_sched_wqueue_stop(sched);
 	pause->busy = tessera_engine_last_job(pause->engine);
-	/* Ended jobs that are not freed yet still have a timeout running. */
+	/*
+	 * Jobs that have ended but are not freed yet still have a timeout
+	 * running.
+	 */
 	if (!pause->busy)
 		cancel_delayed_work(&sched->work_tdr);
 }
 
-/* Hangs are ended by their timeouts, after which more jobs may get into the ring. */
+/*
+ * Stop the scheduler with an empty ring. The loop is needed because jobs may
+ * enter the ring after a timeout has ended a hung job and restarted the
+ * scheduler.
+ */
 static void tessera_engine_stop_jobs(struct tessera_engine *engine)
 {
 	struct tessera_pause pause = { .engine = engine };
@@ -362,10 +392,13 @@ static int tessera_engine_pause(struct tessera_engine *engine)
 }
 
 /**
- * tessera_engines_pause() - let what is in the rings end, then stop all engines
- * @tdev: the device; nobody submits, so this ends however many jobs hang
+ * tessera_engines_pause() - let the jobs in the rings end, then stop all
+ * engines
+ * @tdev: the device; no new jobs are submitted, so that the call ends even if
+ *	jobs hang
  *
- * Jobs not yet in a ring stay queued until tessera_engines_resume(). May sleep.
+ * Jobs that are not in a ring yet stay queued until tessera_engines_resume().
+ * May sleep.
  *
  * Return: 0, or a negative error with all engines running.
  */
@@ -389,8 +422,8 @@ err_resume:
 }
 
 /**
- * tessera_engines_resume() - start paused engines, with empty rings
- * @tdev: the device; interrupts may come from now on
+ * tessera_engines_resume() - start paused engines with empty rings
+ * @tdev: the device; interrupts may arrive from now on
  *
  * Return: 0 or a negative error.
  */
@@ -406,11 +439,12 @@ int tessera_engines_resume(struct tessera_device *tdev)
 }
 
 /**
- * tessera_engine_get() - engine by index
+ * tessera_engine_get() - get an engine by index
  * @tdev: the device
- * @idx: the index, already confined to the table where it comes from a user
+ * @idx: the index; an index from user space must already be sanitized for
+ *	speculation
  *
- * Return: the engine, or NULL if there is none.
+ * Return: the engine, or NULL if the index is too large.
  */
 struct tessera_engine *tessera_engine_get(struct tessera_device *tdev, u32 idx)
 {
@@ -418,10 +452,10 @@ struct tessera_engine *tessera_engine_get(struct tessera_device *tdev, u32 idx)
 }
 
 /**
- * tessera_engine_paging() - the paging engine
+ * tessera_engine_paging() - get the paging engine
  * @tdev: the device
  *
- * Return: the first one.
+ * Return: the first paging engine.
  */
 struct tessera_engine *tessera_engine_paging(struct tessera_device *tdev)
 {
@@ -436,12 +470,12 @@ struct tessera_engine *tessera_engine_paging(struct tessera_device *tdev)
 }
 
 /**
- * tessera_engine_entity_init() - make a queue of jobs for an engine
+ * tessera_engine_entity_init() - create a queue of jobs for an engine
  * @engine: the engine
- * @entity: the entity
+ * @entity: the entity to initialize
  * @prio: its priority; DRM_SCHED_PRIORITY_KERNEL for the driver's own work
- * @guilty: set to 1 when a job of it hangs, after which its jobs are cancelled;
- *	NULL for the driver's own work
+ * @guilty: set to 1 when a job of the entity hangs, after which its jobs are
+ *	cancelled; NULL for the driver's own work
  *
  * Return: 0 or a negative error.
  */
@@ -455,8 +489,10 @@ int tessera_engine_entity_init(struct tessera_engine *engine,
 }
 
 /**
- * tessera_engine_entity_destroy() - let the jobs of a queue run or end, and remove the queue
- * @entity: from tessera_engine_entity_init()
+ * tessera_engine_entity_destroy() - flush and remove a queue of jobs
+ * @entity: the entity, from tessera_engine_entity_init()
+ *
+ * Waits until the jobs of the queue have run or were cancelled.
  */
 void tessera_engine_entity_destroy(struct drm_sched_entity *entity)
 {
@@ -464,7 +500,7 @@ void tessera_engine_entity_destroy(struct drm_sched_entity *entity)
 }
 
 /**
- * tessera_engine_timeout_ms() - how long a job may run
+ * tessera_engine_timeout_ms() - get the time limit of a job
  * @tdev: the device
  *
  * Return: milliseconds.
@@ -475,9 +511,9 @@ u32 tessera_engine_timeout_ms(struct tessera_device *tdev)
 }
 
 /**
- * tessera_engine_set_timeout_ms() - set how long a job may run
+ * tessera_engine_set_timeout_ms() - set the time limit of a job
  * @tdev: the device
- * @ms: milliseconds, 0 is taken as 1; for jobs that start from now on
+ * @ms: milliseconds, 0 is taken as 1; applies to jobs that start from now on
  */
 void tessera_engine_set_timeout_ms(struct tessera_device *tdev, u32 ms)
 {
@@ -491,10 +527,10 @@ void tessera_engine_set_timeout_ms(struct tessera_device *tdev, u32 ms)
  * tessera_engine_reset() - stop the engine, empty its ring and start it again
  * @engine: the engine; its scheduler is stopped
  *
- * What was in flight stays listed in the scheduler; the caller completes it or
- * emits it again. May sleep.
+ * Jobs in flight stay on the scheduler's list. The caller completes them or
+ * hands them over again. May sleep.
  *
- * Return: 0 or a negative error, after which the engine is of no use.
+ * Return: 0, or a negative error, after which the engine is unusable.
  */
 int tessera_engine_reset(struct tessera_engine *engine)
 {
@@ -505,7 +541,10 @@ int tessera_engine_reset(struct tessera_engine *engine)
 	tessera_preempt_drop(engine);
 	ret = tessera_ring_stop(engine->ring);
 
-	/* Nothing more comes from the device: what it has done so far counts. */
+	/*
+	 * The device has stopped writing fence values. Complete what it has
+	 * finished so far.
+	 */
 	tessera_emit_process(engine);
 	spin_lock_irqsave(&engine->lock, flags);
 	list_for_each_entry_safe(fence, next, &engine->inflight, link) {
@@ -521,7 +560,7 @@ int tessera_engine_reset(struct tessera_engine *engine)
 /**
  * tessera_engine_print() - print the state of an engine
  * @engine: the engine
- * @p: where to
+ * @p: the printer
  */
 void tessera_engine_print(struct tessera_engine *engine, struct drm_printer *p)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the layers above may use of exec/: engines, jobs, and what jobs wait for. */
+/*
+ * Interface of exec/ for the layers above: engines, jobs and their
+ * dependencies.
+ */
 #ifndef __TESSERA_EXEC_H__
 #define __TESSERA_EXEC_H__
 
@@ -32,21 +35,22 @@ struct tessera_ring;		/* hw/hw.h */
 /* exec/engine.c */
 
 /**
- * typedef tessera_engine_timedout_t - what to do about a job that does not end
+ * typedef tessera_engine_timedout_t - handler of a job timeout
  * @engine: the engine
- * @bad: the oldest job of it, taken off the scheduler's list
+ * @bad: its oldest job, taken off the scheduler's list
  *
- * Registered by services/reset.c; runs on &tessera_device.reset_wq.
+ * Registered by services/reset.c. Runs on &tessera_device.reset_wq.
  */
 typedef enum drm_gpu_sched_stat (*tessera_engine_timedout_t)(struct tessera_engine *engine,
 							     struct tessera_job *bad);
 
 /**
- * enum tessera_level - priorities of jobs of one engine, see exec/sched.c
- * @TESSERA_LEVEL_LOW: of contexts of low priority
- * @TESSERA_LEVEL_NORMAL: of all other contexts
- * @TESSERA_LEVEL_HIGH: of contexts of high priority, and the driver's own jobs
- * @TESSERA_LEVELS: how many there are
+ * enum tessera_level - priority levels of jobs on one engine, see exec/sched.c
+ * @TESSERA_LEVEL_LOW: jobs of contexts of low priority
+ * @TESSERA_LEVEL_NORMAL: jobs of all other contexts
+ * @TESSERA_LEVEL_HIGH: jobs of contexts of high priority, and the driver's own
+ *	jobs
+ * @TESSERA_LEVELS: number of levels
  */
 enum tessera_level {
 	TESSERA_LEVEL_LOW,
@@ -55,41 +59,58 @@ enum tessera_level {
 	TESSERA_LEVELS,
 };
 
-/* So many jobs of higher priority pass one before its turn comes. */
+/*
+ * A job is due after it was overtaken by this number of jobs of higher
+ * priority.
+ */
 #define TESSERA_MAX_PASSED	16U
 
 /**
- * struct tessera_queue - what the engine keeps of one queue of jobs
+ * struct tessera_queue - an engine's state of one queue of jobs (entity)
  */
 struct tessera_queue {
-	/** @unready: jobs pushed, not handed over and not known to be ready; under the engine's lock */
+	/**
+	 * @unready: jobs that were pushed, but are neither handed over nor
+	 * known to be ready; under the engine's lock
+	 */
 	unsigned int unready;
 };
 
 /**
- * struct tessera_preemption - a request to an engine to save its job, see exec/preempt.c
+ * struct tessera_preemption - state of preemption of an engine, see
+ * exec/preempt.c
  *
- * All but @able is under the engine's lock.
+ * All members but @able are under the engine's lock.
  */
 struct tessera_preemption {
-	/** @able: the device can do it; constant */
+	/** @able: the device can preempt; constant */
 	bool able;
-	/** @held: a reset is about to begin, or under way: nothing is asked, no answer is taken */
+	/**
+	 * @held: a reset is about to begin or in progress; no request is made
+	 * and no answer is taken
+	 */
 	bool held;
-	/** @asked: the engine has not answered; jobs are listed and not written meanwhile */
+	/**
+	 * @asked: a request is unanswered; meanwhile jobs are added to the list
+	 * of jobs in flight, but not written to the ring
+	 */
 	bool asked;
-	/** @save: the save area of the request */
+	/** @save: the save area of the current request */
 	u32 save;
 	/**
-	 * @seqno: value of the next FENCE packet then: jobs with that one, and later ones, are not
-	 * written; 0 when the engine has answered, and forgotten its ring, but does not start
+	 * @seqno: value of the next FENCE packet at the time of the request.
+	 * Jobs with this value or a later one are not in the ring. 0 if the
+	 * engine has answered and emptied its ring, but does not start
 	 */
 	u64 seqno;
-	/** @ticks: how often @timer went off since the request */
+	/** @ticks: expirations of @timer since the request */
 	u32 ticks;
-	/** @count: requests that were answered */
+	/** @count: number of answered requests */
 	u64 count;
-	/** @timer: for the answer, or for the end of a job's slice */
+	/**
+	 * @timer: expires to check for an answer, or at the end of a job's time
+	 * slice
+	 */
 	struct timer_list timer;
 };
 
@@ -99,7 +120,10 @@ struct tessera_preemption {
 struct tessera_engine {
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @keeper: the DRM device, and the engine's fences, have references to the engine */
+	/**
+	 * @keeper: reference count, held by the DRM device and by each fence of
+	 * the engine
+	 */
 	struct tessera_fence_keeper keeper;
 	/** @id: index in the device's engine registers */
 	u32 id;
@@ -111,94 +135,132 @@ struct tessera_engine {
 	struct drm_gpu_scheduler sched;
 	/** @ring: the ring; under @lock */
 	struct tessera_ring *ring;
-	/** @lock: protects @ring, @inflight, @next_seqno, @dead; lock of the fences */
+	/**
+	 * @lock: protects @ring, @inflight, @next_seqno, @dead and the members
+	 * marked below; also the lock of the engine's fences
+	 */
 	spinlock_t lock;
-	/** @inflight: &tessera_fence in ring order; under @lock */
+	/** @inflight: list of &tessera_fence in ring order; under @lock */
 	struct list_head inflight;
-	/** @head_since: when the first of @inflight became the first, in jiffies; under @lock */
+	/**
+	 * @head_since: time at which the first entry of @inflight became the
+	 * first, in jiffies; under @lock
+	 */
 	unsigned long head_since;
-	/** @looked: when services/reset.c last looked whether a job hangs, in jiffies */
+	/**
+	 * @looked: time of the last check for a hang by services/reset.c, in
+	 * jiffies
+	 */
 	unsigned long looked;
-	/** @preempt: how jobs come before others that have begun */
+	/** @preempt: state of preemption */
 	struct tessera_preemption preempt;
 	/**
-	 * @span: fence of the last job of a span that has begun, or NULL; only the
-	 * scheduler's worker looks at it, or reset while that is stopped
+	 * @span: hardware fence of the last job of a span that has begun, or
+	 * NULL. Accessed only by the scheduler's worker, and by reset while
+	 * that is stopped
 	 */
 	struct tessera_fence *span;
 	/**
-	 * @ready: by level, jobs of clients that wait for nothing but jobs before them in their
-	 * queue, which wait for nothing either, and for the ring; under @lock
+	 * @ready: per level, the client jobs that wait for nothing but the ring
+	 * and ready jobs before them in their queue; under @lock
 	 */
 	struct list_head ready[TESSERA_LEVELS];
 	/**
-	 * @passed: by level, how many jobs above it were handed to the engine since the last
-	 * one of it was; as @span
+	 * @passed: per level, number of jobs of higher levels handed over since
+	 * the last job of this level; accessed like @span
 	 */
 	u32 passed[TESSERA_LEVELS];
-	/** @run_ahead: most jobs of one client in the ring, unless they move little */
+	/**
+	 * @run_ahead: maximum number of jobs of one client in the ring, unless
+	 * they move little
+	 */
 	u32 run_ahead;
-	/** @run_ahead_moves: what the jobs of one client in the ring may move, if they are more than that */
+	/**
+	 * @run_ahead_moves: limit on the bytes moved by one client's jobs in
+	 * the ring if there are more than @run_ahead of them; 0: @run_ahead is
+	 * a hard limit
+	 */
 	u64 run_ahead_moves;
 	/** @next_seqno: value of the next FENCE packet; under @lock */
 	u64 next_seqno;
 	/**
-	 * @closed: the registers may be gone; jobs are listed and not written, until @dead is
-	 * set. Under @lock; set on &tessera_device.reset_wq
+	 * @closed: the registers may be gone. Jobs are only added to @inflight
+	 * until @dead is set. Under @lock; set on &tessera_device.reset_wq
 	 */
 	bool closed;
-	/** @dead: 0, or the error every job gets instead of being run; under @lock */
+	/**
+	 * @dead: 0, or the error that every job gets instead of being run;
+	 * under @lock
+	 */
 	int dead;
-	/** @resets: how often it was reset */
+	/** @resets: number of resets */
 	u32 resets;
-	/** @jobs: jobs written to the ring, resubmissions included; under @lock */
+	/**
+	 * @jobs: jobs handed over, including those resubmitted after a reset;
+	 * under @lock
+	 */
 	u64 jobs;
-	/** @busy_ns: device time between JOB_BEGIN and FENCE, summed; under @lock */
+	/**
+	 * @busy_ns: sum of the device time between JOB_BEGIN and FENCE; under
+	 * @lock
+	 */
 	u64 busy_ns;
-	/** @timeout_ms: how long a job may run; the scheduler's timer goes off twice in that time */
+	/**
+	 * @timeout_ms: time limit of a job; the scheduler's timer expires twice
+	 * in that time
+	 */
 	u32 timeout_ms;
-	/** @timedout: registered by services/reset.c */
+	/** @timedout: timeout handler, registered by services/reset.c */
 	tessera_engine_timedout_t timedout;
 };
 
 /* exec/quota.c */
 
 /**
- * TESSERA_FEW_JOBS - unfinished jobs at which a client has to wait that is to have few of them
+ * TESSERA_FEW_JOBS - limit on unfinished jobs of a client with
+ * &tessera_quota.few set
  *
- * Enough that an engine is never idle for lack of jobs.
+ * Large enough that an engine never runs out of jobs.
  */
 #define TESSERA_FEW_JOBS	128
 
 /**
- * struct tessera_engine_quota - work of one process on an engine that cannot preempt
+ * struct tessera_engine_quota - a process's work on an engine that cannot
+ * preempt
  */
 struct tessera_engine_quota {
-	/** @jobs: unfinished jobs, and submissions that bring one */
+	/**
+	 * @jobs: number of unfinished jobs, and of submissions that are about
+	 * to add one
+	 */
 	atomic_t jobs;
-	/** @job_ns: what one of its jobs may take, from the last ones; under the engine's lock */
+	/**
+	 * @job_ns: expected run time of one job, from its last jobs; under the
+	 * engine's lock
+	 */
 	u64 job_ns;
-	/** @wait: for fewer of them */
+	/** @wait: threads waiting for @jobs to drop */
 	wait_queue_head_t wait;
 };
 
 /**
- * struct tessera_quota - kernel memory of one client's unfinished work
+ * struct tessera_quota - kernel memory charged for a client's unfinished work
  *
- * Also what tells jobs of one client from those of another.
+ * Its address also identifies the client: jobs with the same quota belong to
+ * the same client.
  */
 struct tessera_quota {
-	/** @bytes: charged now */
+	/** @bytes: bytes charged now */
 	atomic_long_t bytes;
-	/** @limit: submissions wait while there is more */
+	/** @limit: limit on @bytes; new submissions wait above 15/16 of it */
 	long limit;
-	/** @jobs: jobs that are armed and not finished */
+	/** @jobs: number of armed and unfinished jobs */
 	atomic_t jobs;
-	/** @few: how many reasons there are for submissions to wait while these are not few */
+	/** @few: number of reasons to limit @jobs to TESSERA_FEW_JOBS */
 	atomic_t few;
-	/** @wait: for room */
+	/** @wait: threads waiting for @bytes or @jobs to drop */
 	wait_queue_head_t wait;
-	/** @engines: its work on each engine, if that cannot preempt */
+	/** @engines: work on each engine that cannot preempt */
 	struct tessera_engine_quota engines[TSR_MAX_ENGINES];
 };
 
@@ -235,21 +297,21 @@ void tessera_ib_flush(struct tessera_ib *ib, u32 start, u32 end);
 /* exec/fences.c */
 
 /**
- * TESSERA_FENCES_BYTES - memory of a set for each fence that it has room for
+ * TESSERA_FENCES_BYTES - memory of a fence set per fence that it can hold
  *
- * A pointer, and two slots to find it by its context.
+ * A pointer, and two hash table slots.
  */
 #define TESSERA_FENCES_BYTES	(sizeof(void *) + 2 * sizeof(u32))
 
 /**
- * struct tessera_fences - a set of fences, the latest one of each context
+ * struct tessera_fences - a fence set: the latest fence of each fence context
  */
 struct tessera_fences {
-	/** @fence: the fences, with a reference each; allocated with kmalloc() */
+	/** @fence: the fences, one reference each; allocated with kmalloc() */
 	struct dma_fence **fence;
 	/** @num: used elements of @fence */
 	u32 num;
-	/** @max: room in @fence, 0 or a power of two */
+	/** @max: capacity of @fence, 0 or a power of two */
 	u32 max;
 };
 
@@ -265,83 +327,91 @@ int tessera_foreign_wait(struct tessera_device *tdev, const struct tessera_fence
 
 /* exec/job.c */
 
-/* A preamble, a part, and what it signals. */
+/* A preamble, a part, and its SIGNAL packets. */
 #define TESSERA_JOB_MAX_RANGES	3
 
 /**
- * struct tessera_ib_range - a piece of an indirect buffer a job executes
+ * struct tessera_ib_range - a part of an indirect buffer that a job executes
  */
 struct tessera_ib_range {
 	/** @ib: the buffer; the job holds a reference */
 	struct tessera_ib *ib;
 	/** @start: first byte, a multiple of TSR_PKT_ALIGN */
 	u32 start;
-	/** @end: first byte behind it, likewise */
+	/** @end: first byte after the range, a multiple of TSR_PKT_ALIGN */
 	u32 end;
-	/** @user: run unprivileged */
+	/** @user: execute unprivileged */
 	bool user;
 };
 
 /**
- * struct tessera_job_vm - commands at a virtual address
+ * struct tessera_job_vm - commands of a job at a virtual address
  */
 struct tessera_job_vm {
-	/** @root: page tables: a directory entry; 0: the job has no virtual addresses */
+	/**
+	 * @root: directory entry that leads to the page tables; 0: the job has
+	 * no virtual addresses
+	 */
 	u64 root;
-	/** @cmds: where the commands are */
+	/** @cmds: virtual address of the commands */
 	u64 cmds;
-	/** @asid: number of the address space */
+	/** @asid: address space identifier */
 	u32 asid;
-	/** @cmd_bytes: their length, not 0, a multiple of TSR_PKT_ALIGN */
+	/**
+	 * @cmd_bytes: length of the commands, not 0, a multiple of
+	 * TSR_PKT_ALIGN
+	 */
 	u32 cmd_bytes;
 };
 
 /**
- * struct tessera_job_ops - what the owner of a job adds to it
+ * struct tessera_job_ops - callbacks of the owner of a job
  *
- * All are optional but @release.
+ * All but @release are optional.
  */
 struct tessera_job_ops {
 	/**
-	 * @prepare: last word before the job is written to the ring
+	 * @prepare: called just before the job is written to the ring
 	 *
-	 * Called in run_job, inside the signalling section: no allocation, no
-	 * reservation. A value below 0 keeps the job from running and becomes the error
-	 * of its fence.
+	 * Called in run_job, inside the signalling section: it must not
+	 * allocate or lock a reservation. A negative value keeps the job from
+	 * running and becomes the error of its fence.
 	 */
 	int (*prepare)(struct tessera_job *job);
 
 	/**
-	 * @done: the job's outcome is known; its fence is about to be signalled
+	 * @done: called when the outcome of the job is known, just before its
+	 * fence signals
 	 *
-	 * Called exactly once for each job that was handed to run_job, whether it
-	 * ran or was refused, in atomic context (interrupts off when it ran). Not
-	 * called for jobs that are discarded from the queue of a dying entity.
-	 * @start_ns and @end_ns are device clock values, 0 if the job did not run.
+	 * Called exactly once for each job that was handed to run_job, whether
+	 * it ran or was refused, in atomic context (interrupts off when it
+	 * ran). Not called for jobs that are discarded from the queue of a
+	 * dying entity. @start_ns and @end_ns are device clock values, 0 if the
+	 * job did not run.
 	 */
 	void (*done)(struct tessera_job *job, int error, u64 start_ns, u64 end_ns);
 
 	/**
-	 * @finished: its fence signals, whatever became of it
+	 * @finished: called when the finished fence of the job signals
 	 *
-	 * Once for each job that was armed, in atomic context, with locks of the
-	 * fence held.
+	 * Called once for each armed job, with any outcome, in atomic context
+	 * with locks of the fence held.
 	 */
 	void (*finished)(struct tessera_job *job);
 
 	/**
-	 * @hung: it did not end in time
+	 * @hung: called when the job is found to hang its engine
 	 *
-	 * From the workqueue of the timeouts, in a signalling section.
+	 * Called from the timeout workqueue, in a signalling section.
 	 */
 	void (*hung)(struct tessera_job *job);
 
 	/**
-	 * @release: the last reference is gone
+	 * @release: called after the last reference is gone
 	 *
-	 * Frees the struct the job is embedded in. Called in process context from
-	 * &tessera_device.release_wq, where reservations may be taken; or directly from
-	 * tessera_job_put() if the job was never pushed.
+	 * Frees the struct that embeds the job. Called in process context from
+	 * &tessera_device.release_wq, where reservations may be locked; or
+	 * directly from tessera_job_put() if the job was never pushed.
 	 */
 	void (*release)(struct tessera_job *job);
 };
@@ -349,43 +419,69 @@ struct tessera_job_ops {
 /**
  * struct tessera_job - one job of one engine
  *
- * Embedded in its owner's struct. Life: tessera_job_init(), ranges and
- * dependencies, tessera_job_arm(), tessera_job_push(), tessera_job_put(). A job may be
- * put without having been armed; once armed it must be pushed.
+ * Embedded in its owner's struct. The owner calls tessera_job_init(), adds
+ * ranges and dependencies, and then calls tessera_job_arm(), tessera_job_push()
+ * and tessera_job_put(). A job that is not armed may be put. An armed job must
+ * be pushed.
  */
 struct tessera_job {
-	/** @base: the scheduler's part */
+	/** @base: the embedded drm_sched job */
 	struct drm_sched_job base;
-	/** @ref: the owner's reference, and the scheduler's from push to free_job */
+	/**
+	 * @ref: references: the owner's, and the scheduler's from push to
+	 * free_job
+	 */
 	struct kref ref;
 	/** @ops: the owner's callbacks */
 	const struct tessera_job_ops *ops;
-	/** @engine: where it runs */
+	/** @engine: the engine that runs the job */
 	struct tessera_engine *engine;
-	/** @quota: whose work it is, or NULL */
+	/** @quota: the client's quota, or NULL for the kernel's own work */
 	struct tessera_quota *quota;
-	/** @level: its priority on the engine, TESSERA_LEVEL_HIGH unless its owner says else */
+	/**
+	 * @level: priority on the engine, TESSERA_LEVEL_HIGH unless the owner
+	 * sets another
+	 */
 	enum tessera_level level;
-	/** @queue: of its entity, outlives the job; NULL: jobs of other levels need not know of it */
+	/**
+	 * @queue: state of the job's entity; outlives the job. NULL: the job is
+	 * not tracked as ready, so jobs of other levels do not stand back for
+	 * it
+	 */
 	struct tessera_queue *queue;
-	/** @context_id: shown in the device's registers, error records and traces */
+	/**
+	 * @context_id: context number in device registers, error records and
+	 * traces
+	 */
 	u32 context_id;
-	/** @ranges: what it executes, in this order; set with tessera_job_add_range() */
+	/**
+	 * @ranges: the ranges to execute, in this order; set with
+	 * tessera_job_add_range()
+	 */
 	struct tessera_ib_range ranges[TESSERA_JOB_MAX_RANGES];
 	/** @num_ranges: used elements of @ranges; 0 makes an empty job */
 	unsigned int num_ranges;
-	/** @vm: what it executes before that, unprivileged, at virtual addresses */
+	/**
+	 * @vm: unprivileged commands at virtual addresses, executed before
+	 * @ranges
+	 */
 	struct tessera_job_vm vm;
-	/** @moves: bytes it moves, for a job of the paging engine */
+	/** @moves: bytes that a job of the paging engine moves */
 	u64 moves;
-	/** @refused: 0, or why it is only to pass through the ring */
+	/**
+	 * @refused: 0, or the error because of which the job passes through the
+	 * ring without commands
+	 */
 	int refused;
-	/** @seqno: number within its entity, from arm on; for traces */
+	/**
+	 * @seqno: sequence number within its entity, valid once armed; for
+	 * traces
+	 */
 	u64 seqno;
 
 	/**
-	 * @overdue: half of its time was over when somebody looked; for services/reset.c. Its time
-	 * begins anew when it is resumed
+	 * @overdue: half of the job's time was over at the last check. Set by
+	 * services/reset.c. A resumed job starts with a new time limit
 	 */
 	bool overdue;
 
@@ -396,27 +492,50 @@ struct tessera_job {
 	struct tessera_fence *after;
 	struct tessera_fence *behind;
 	struct tessera_fence *span;
-	/* Jobs that came before it in the ring, when it was there already; under the engine's lock. */
+	/*
+	 * Number of jobs that were sorted before this one since it is in the
+	 * ring; under the engine's lock.
+	 */
 	u32 passed;
-	/* No job comes before it until it has had the engine for a slice; likewise. */
+	/*
+	 * The job is due: none is sorted before it until it has run for a
+	 * slice; under the engine's lock once the job is in the ring.
+	 */
 	bool turn;
-	/* Level that it is sorted by when the engine is preempted; likewise. */
+	/*
+	 * Level by which it is sorted when the engine is preempted; under the
+	 * engine's lock.
+	 */
 	u32 rank;
-	/* Last saved in this area, minus 1; 0: never; likewise. */
+	/*
+	 * Save area that holds the job's state, plus 1; 0: never saved; under
+	 * the engine's lock.
+	 */
 	u32 saved;
-	/* When it was saved for the first time, in jiffies; likewise. */
+	/*
+	 * Time at which the job was saved first, in jiffies; under the engine's
+	 * lock.
+	 */
 	unsigned long first_saved;
-	/* What it has had of the engine until then, in ns. */
+	/* Engine time used until the job was last saved, in ns. */
 	u64 active_ns;
-	/* In &tessera_engine.ready, or empty; under the engine's lock, as is the next. */
+	/*
+	 * Link in &tessera_engine.ready, or empty; under the engine's lock,
+	 * like @is_unready.
+	 */
 	struct list_head ready;
-	/* Counted in &tessera_queue.unready. */
+	/* The job is counted in &tessera_queue.unready. */
 	bool is_unready;
-	/* What it waits for, the scheduler's own knowledge apart; does not change once it is armed. */
+	/*
+	 * Dependencies other than those that the scheduler adds itself;
+	 * constant once armed.
+	 */
 	struct tessera_fences waits;
-	/* Those of @waits before this one are behind it. */
+	/*
+	 * Index of the first fence of @waits not yet handed to the scheduler.
+	 */
 	u32 next_wait;
-	/* What is charged beyond what each job costs. */
+	/* Bytes charged in addition to JOB_COST. */
 	long bytes;
 	struct llist_node release_node;
 };
@@ -456,7 +575,10 @@ bool tessera_job_queue_drain(struct tessera_device *tdev, long timeout);
 
 /* exec/trail.c */
 
-/* What jobs do to an object, or to page tables, whose changes are moves. */
+/*
+ * Kinds of access of a job to an object or to page tables. Page table updates
+ * count as moves.
+ */
 #define TESSERA_TRAIL_MOVE	BIT(0)
 #define TESSERA_TRAIL_WRITE	BIT(1)
 #define TESSERA_TRAIL_READ	BIT(2)
@@ -464,34 +586,37 @@ bool tessera_job_queue_drain(struct tessera_device *tdev, long timeout);
 #define TESSERA_TRAIL_STEPS	8
 
 /**
- * struct tessera_trail_step - a job that was queued
+ * struct tessera_trail_step - record of one queued job
  */
 struct tessera_trail_step {
-	/** @fence: of the job, a reference; NULL: none */
+	/** @fence: the job's fence, with a reference; NULL: unused entry */
 	struct dma_fence *fence;
-	/** @kind: what it does, TESSERA_TRAIL_* */
+	/** @kind: kind of access, TESSERA_TRAIL_* */
 	u32 kind;
-	/** @stamp: its number */
+	/** @stamp: the job's number within the trail */
 	u64 stamp;
 };
 
 /**
- * struct tessera_trail - the jobs of an object that come before others, see exec/trail.c
+ * struct tessera_trail - dependency checker: recent jobs of an object, see
+ * exec/trail.c
  */
 struct tessera_trail {
 #if IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG)
-	/** @lock: protects what follows; a leaf */
+	/** @lock: protects the members below; a leaf */
 	spinlock_t lock;
-	/** @stamp: of the last job */
+	/** @stamp: number of the last job */
 	u64 stamp;
-	/** @written: a job writes it behind its last move */
+	/**
+	 * @written: a job that writes the object was queued after its last move
+	 */
 	bool written;
-	/** @steps: those jobs */
+	/** @steps: the recorded jobs */
 	struct tessera_trail_step steps[TESSERA_TRAIL_STEPS];
 #endif
 };
 
-/* What has to be over before a client's job begins. */
+/* The kinds of access that must end before a client's job begins. */
 static inline u32 tessera_trail_before(bool write)
 {
 	return TESSERA_TRAIL_MOVE | TESSERA_TRAIL_WRITE | (write ? TESSERA_TRAIL_READ : 0);
@@ -550,7 +675,11 @@ static inline void tessera_trail_check_over(struct tessera_trail *trail, u32 kin
 
 /* exec/preempt.c */
 
-/* The timer goes off so often before a hang is declared: one stop of the machine is none. */
+/*
+ * Timer expirations after which an unanswered request counts as a hang. More
+ * than one, so that a single stall of the whole machine is not taken for a
+ * hang.
+ */
 #define TESSERA_ANSWER_TICKS	2
 
 void tessera_preempt_tick_locked(struct tessera_engine *engine);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: sets of fences
+ * DOC: fence sets
  *
- * What a job waits for: the latest fence of each context. Adding one takes constant time, however many
- * there are. drm_sched_job_add_dependency() looks at all dependencies of the job each time. No locks.
+ * A fence set holds the fences that a job waits for: the latest fence of each
+ * fence context. Adding a fence takes constant time, regardless of the size of
+ * the set. drm_sched_job_add_dependency() instead scans all dependencies of the
+ * job at each call. The functions take no locks; the caller serializes them.
  */
 #include <linux/dma-fence.h>
 #include <linux/hash.h>
@@ -14,13 +16,19 @@
 
 #define MIN_FENCES	8
 
-/* Indexes of fences, counted from 1, behind the fences themselves: a hash table with twice as many slots. */
+/*
+ * Return the set's hash table, which follows the fences in the same allocation.
+ * It has twice as many slots as fences. A slot holds the index of a fence plus
+ * 1.
+ */
 static u32 *fences_slots(const struct tessera_fences *fences)
 {
 	return (u32 *)(fences->fence + fences->max);
 }
 
-/* The slot of a context, which is 0 if there is no fence of it. */
+/*
+ * Find the slot of a fence context. The slot is 0 if the set has no such fence.
+ */
 static u32 *fences_find(const struct tessera_fences *fences, u64 context)
 {
 	u32 *slots = fences_slots(fences), mask = 2 * fences->max - 1;
@@ -33,11 +41,12 @@ static u32 *fences_find(const struct tessera_fences *fences, u64 context)
 }
 
 /**
- * tessera_fences_try_add() - take a fence in if there is room
- * @fences: zeroed at first; tessera_fences_fini() even after a failure
- * @fence: the fence; the reference stays the caller's
+ * tessera_fences_try_add() - add a fence if there is space
+ * @fences: the set, zeroed at first; call tessera_fences_fini() even after a
+ *	failure
+ * @fence: the fence; the caller keeps its reference
  *
- * Return: 0, or -ENOSPC: to be called again after tessera_fences_grow().
+ * Return: 0, or -ENOSPC: call tessera_fences_grow() and try again.
  */
 int tessera_fences_try_add(struct tessera_fences *fences, struct dma_fence *fence)
 {
@@ -64,11 +73,11 @@ int tessera_fences_try_add(struct tessera_fences *fences, struct dma_fence *fenc
 }
 
 /**
- * tessera_fences_has() - ask whether a fence is in a set, or one of its context that is later
+ * tessera_fences_has() - test whether a set covers a fence
  * @fences: the set
  * @fence: the fence
  *
- * Return: true if so.
+ * Return: true if the set has the fence, or a later one of the same context.
  */
 bool tessera_fences_has(const struct tessera_fences *fences, struct dma_fence *fence)
 {
@@ -78,7 +87,7 @@ bool tessera_fences_has(const struct tessera_fences *fences, struct dma_fence *f
 }
 
 /**
- * tessera_fences_grow() - make room for more
+ * tessera_fences_grow() - enlarge a set
  * @fences: the set
  *
  * Return: 0 or -ENOMEM.
@@ -104,9 +113,10 @@ int tessera_fences_grow(struct tessera_fences *fences)
 }
 
 /**
- * tessera_fences_add() - take a fence in
- * @fences: zeroed at first; tessera_fences_fini() even after a failure
- * @fence: the fence; the reference stays the caller's
+ * tessera_fences_add() - add a fence
+ * @fences: the set, zeroed at first; call tessera_fences_fini() even after a
+ *	failure
+ * @fence: the fence; the caller keeps its reference
  *
  * Return: 0 or -ENOMEM.
  */
@@ -121,7 +131,7 @@ int tessera_fences_add(struct tessera_fences *fences, struct dma_fence *fence)
 }
 
 /**
- * tessera_fences_fini() - drop all fences
+ * tessera_fences_fini() - drop all fences and free the set
  * @fences: the set
  */
 void tessera_fences_fini(struct tessera_fences *fences)

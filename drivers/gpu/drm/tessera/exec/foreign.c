@@ -2,18 +2,23 @@
 /**
  * DOC: foreign fences
  *
- * A foreign fence is one that no job of the device signals: of another device, or made by user
- * space. Foreign fences come in sync objects, and in the reservations of objects that were
- * exported: an importer puts them there, or DMA_BUF_IOCTL_IMPORT_SYNC_FILE does. They may take as
- * long as somebody else likes.
+ * A foreign fence is one that no job of this device signals: a fence of another
+ * device or of user space. It arrives in a sync object, or in the reservation
+ * of an exported object, where an importer or DMA_BUF_IOCTL_IMPORT_SYNC_FILE
+ * added it. Nothing bounds the time until it signals.
  *
- * No job waits for one, nor does a move (mem/residency.c). The call waits, with no lock held and
- * nothing armed. A job behind a foreign fence would keep its objects, its place in the queue and the
- * pages of its process for as long as user space likes, and other clients, munmap(), reclaim and
- * suspend would wait with it.
+ * Neither jobs nor moves (mem/residency.c) depend on a foreign fence. The ioctl
+ * waits for it instead, with no lock held and nothing armed. A job that depends
+ * on a foreign fence would keep its objects, its place in the queue and the
+ * pages of its process for an unbounded time. Other clients, munmap(), reclaim
+ * and suspend would wait with it.
  *
- * Two wait with more: a submission whose first parts are armed already, with its context and the gate locked, for one
- * job timeout at most; and a commit, under the locks of the display, for passing_ms.
+ * Two waits hold more, and are bounded in time:
+ *
+ * - A submission whose first parts are armed already waits with its context
+ *   lock and the gate held, for at most one job timeout.
+ * - A display commit waits under the locks of the display, for at most
+ *   passing_ms.
  */
 #include <linux/dma-fence.h>
 #include <linux/sched/signal.h>
@@ -25,8 +30,9 @@
 #include "tessera_wait.h"
 
 /*
- * A foreign fence does not tell that the device is gone, nor a wait behind parts that the thread is killed: so these
- * are looked for now and then. Returns what is left of the timeout, or an error.
+ * Wait for one fence. The wait is done in slices, for two events that do not
+ * wake it: unplug, and a fatal signal when armed parts make the wait
+ * uninterruptible. Returns the remaining timeout or an error.
  */
 static long wait_for_one(struct tessera_device *tdev, struct dma_fence *fence,
 			 enum tessera_wait_row row, long timeout)
@@ -52,11 +58,13 @@ static long wait_for_one(struct tessera_device *tdev, struct dma_fence *fence,
 }
 
 /**
- * tessera_foreign_wait() - wait for fences
+ * tessera_foreign_wait() - wait for all fences of a set
  * @tdev: the device
- * @fences: the fences, waited for one after the other. An array of them would leave a callback on
- *	each, and itself, when the wait ends early
- * @row: TESSERA_WAIT_FOREIGN_PARTS: only a fatal signal ends the wait. Others: any does
+ * @fences: the fences; the function waits for them one after the other, because
+ *	a dma_fence_array would leave a callback on each fence, and itself,
+ *	behind if the wait ends early
+ * @row: TESSERA_WAIT_FOREIGN_PARTS: only a fatal signal ends the wait;
+ *	otherwise any signal does
  * @timeout: jiffies
  *
  * Return: 0, -ETIME, -ENODEV if the device is gone, or -ERESTARTSYS.

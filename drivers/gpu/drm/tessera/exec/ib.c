@@ -2,14 +2,16 @@
 /**
  * DOC: indirect buffers
  *
- * Kernel memory the device fetches packets (or page lists, or data) from: single
- * pages, a list of their DMA addresses, and one kernel mapping of all. Only the
- * kernel can write it, so what was checked in it stays checked. Shared by reference
- * between the parts of a submission.
+ * An indirect buffer is kernel memory from which the device fetches packets,
+ * page lists or data. It consists of single pages, a list of their DMA
+ * addresses, and one kernel mapping of all pages. Only the kernel can write to
+ * it, so its contents stay valid once they were checked. The parts of a
+ * submission share it by reference.
  *
- * A submission has its buffer before it has looked at anything else, and may wait with it for
- * user memory. Unplug does not wait for such a submission: the device has a list of all buffers
- * that are mapped, and unplug unmaps what is left in it. The pages stay with the buffer.
+ * A submission allocates its buffer first, and may then wait for user memory.
+ * Unplug does not wait for such a submission. Instead, the device has a list of
+ * all buffers that are mapped for DMA, and unplug unmaps the ones that are
+ * left. The pages belong to the buffer and are freed with it.
  */
 
 #include <linux/dma-mapping.h>
@@ -26,26 +28,29 @@
 #include "exec/exec.h"
 #include "tessera_device.h"
 
-/* Buffers that are mapped for the device. */
+/* The buffers of a device that are mapped for DMA. */
 struct tessera_ibs {
-	/* Protects the list; a leaf. */
+	/* Protects @mapped; a leaf. */
 	spinlock_t lock;
 	struct list_head mapped;
-	/* Held to unmap a buffer of a device that is gone. */
+	/* Held while a buffer is unmapped after unplug. */
 	struct mutex gone_lock;
 };
 
 struct tessera_ib {
 	struct kref ref;
-	/* In &tessera_ibs.mapped, unless unplug has unmapped it. */
+	/*
+	 * Link in &tessera_ibs.mapped; empty once unplug has unmapped the
+	 * buffer.
+	 */
 	struct list_head node;
 	struct tessera_device *tdev;
-	/* Who is charged for it, or NULL. */
+	/* The quota that is charged for the buffer, or NULL. */
 	struct tessera_quota *quota;
 	u32 bytes;
 	u32 num_pages;
 	void *cpu;
-	/* The list as the device reads it, mapped at list_dma. */
+	/* Page list in the device's format; its DMA address is list_dma. */
 	__le64 *list;
 	dma_addr_t list_dma;
 	struct page *pages[] __counted_by(num_pages);
@@ -108,7 +113,7 @@ err_unmap:
 
 static int tessera_ib_map_cpu(struct tessera_ib *ib)
 {
-	/* Most buffers are small; those need no mapping of their own. */
+	/* Most buffers have one page and need no mapping of their own. */
 	if (ib->num_pages == 1)
 		ib->cpu = page_address(ib->pages[0]);
 	else
@@ -136,7 +141,10 @@ static int ib_map(struct tessera_ib *ib)
 	ret = ib_map_pages(ib);
 	if (ret)
 		return ret;
-	/* The device reads it, so it is mapped when it is complete. */
+	/*
+	 * Map the list only once it is complete, because mapping flushes it to
+	 * the device.
+	 */
 	ib->list_dma = dma_map_single(dev, ib->list, ib_list_bytes(ib), DMA_TO_DEVICE);
 	if (dma_mapping_error(dev, ib->list_dma)) {
 		ib_unmap_pages(ib, ib->num_pages);
@@ -152,7 +160,7 @@ static void ib_unmap(struct tessera_ib *ib)
 	ib_unmap_pages(ib, ib->num_pages);
 }
 
-/* Map the buffer, and leave it to unplug. */
+/* Map the buffer for DMA and add it to the list that unplug unmaps. */
 static int ib_publish(struct tessera_ib *ib)
 {
 	struct tessera_ibs *ibs = ib->tdev->ibs;
@@ -171,7 +179,10 @@ static int ib_publish(struct tessera_ib *ib)
 	return ret;
 }
 
-/* Take a buffer from the list: true if it is still mapped, and the caller has to unmap it. */
+/*
+ * Remove a buffer from the list. Returns true if it was still mapped, and the
+ * caller has to unmap it.
+ */
 static bool ib_take(struct tessera_ib *ib)
 {
 	struct tessera_ibs *ibs = ib->tdev->ibs;
@@ -189,7 +200,10 @@ static void ib_withdraw(struct tessera_ib *ib)
 {
 	int idx;
 
-	/* Unplug begins when this section has ended, or has the lock. */
+	/*
+	 * Before unplug: drm_dev_unplug() waits for the end of this section.
+	 * After unplug: @gone_lock serializes with tessera_ib_unplug().
+	 */
 	if (drm_dev_enter(&ib->tdev->drm, &idx)) {
 		if (ib_take(ib))
 			ib_unmap(ib);
@@ -222,8 +236,8 @@ int tessera_ib_init(struct tessera_device *tdev)
 }
 
 /**
- * tessera_ib_unplug() - unmap all buffers
- * @tdev: the device, unplugged, its engines stopped
+ * tessera_ib_unplug() - unmap all buffers from DMA
+ * @tdev: the device, unplugged and with its engines stopped
  */
 void tessera_ib_unplug(struct tessera_device *tdev)
 {
@@ -231,7 +245,7 @@ void tessera_ib_unplug(struct tessera_device *tdev)
 	struct tessera_ib *ib;
 
 	mutex_lock(&ibs->gone_lock);
-	/* New ones do not come, and others take theirs with the mutex. */
+	/* No buffer is added after unplug. Removing one takes the mutex. */
 	while ((ib = list_first_entry_or_null(&ibs->mapped, struct tessera_ib, node)))
 		if (ib_take(ib))
 			ib_unmap(ib);
@@ -241,11 +255,11 @@ void tessera_ib_unplug(struct tessera_device *tdev)
 /**
  * tessera_ib_create() - allocate a buffer
  * @tdev: the device
- * @quota: who is charged for it, or NULL; outlives the buffer
+ * @quota: the quota to charge, or NULL; outlives the buffer
  * @bytes: size, not 0; rounded up to pages
  *
- * Return: the buffer, zeroed, with one reference; or an error pointer: -ENOMEM, or -ENODEV if
- * the device is gone.
+ * Return: the buffer, zeroed, with one reference; or an error pointer: -ENOMEM,
+ * or -ENODEV if the device is gone.
  */
 struct tessera_ib *tessera_ib_create(struct tessera_device *tdev, struct tessera_quota *quota,
 				     u32 bytes)
@@ -262,7 +276,7 @@ struct tessera_ib *tessera_ib_create(struct tessera_device *tdev, struct tessera
 	ib->tdev = tdev;
 	ib->bytes = bytes;
 	ib->num_pages = num_pages;
-	/* Contiguous, as the device wants the list. */
+	/* The device needs the list in contiguous memory. */
 	ib->list = kcalloc(num_pages, sizeof(*ib->list), GFP_KERNEL_ACCOUNT);
 	if (!ib->list)
 		goto err_free;
@@ -319,7 +333,7 @@ struct tessera_ib *tessera_ib_get(struct tessera_ib *ib)
  * tessera_ib_put() - drop a reference
  * @ib: the buffer or NULL
  *
- * The last one frees it; process context.
+ * Frees the buffer with the last reference, so process context only.
  */
 void tessera_ib_put(struct tessera_ib *ib)
 {
@@ -328,7 +342,7 @@ void tessera_ib_put(struct tessera_ib *ib)
 }
 
 /**
- * tessera_ib_cpu() - where the kernel sees the buffer
+ * tessera_ib_cpu() - get the kernel mapping of the buffer
  * @ib: the buffer
  *
  * Return: a linear mapping, valid as long as the buffer.
@@ -339,10 +353,10 @@ void *tessera_ib_cpu(struct tessera_ib *ib)
 }
 
 /**
- * tessera_ib_bytes() - size of the buffer
+ * tessera_ib_bytes() - get the size of the buffer
  * @ib: the buffer
  *
- * Return: the size it was created with.
+ * Return: the size passed to tessera_ib_create().
  */
 u32 tessera_ib_bytes(struct tessera_ib *ib)
 {
@@ -350,7 +364,7 @@ u32 tessera_ib_bytes(struct tessera_ib *ib)
 }
 
 /**
- * tessera_ib_pages_dma() - the page list, for packets that take one
+ * tessera_ib_pages_dma() - get the page list, for packets that take one
  * @ib: the buffer
  *
  * Return: DMA address of a contiguous list of the buffer's page addresses.
@@ -369,10 +383,10 @@ static dma_addr_t ib_page_dma(struct tessera_ib *ib, u32 page)
  * tessera_ib_flush() - make CPU writes visible to the device
  * @ib: the buffer
  * @start: first byte written
- * @end: first byte not written
+ * @end: first byte after the written ones
  *
- * tessera_job_arm() does it for the ranges of a job; only other contents (page lists)
- * need a call of their own.
+ * tessera_job_arm() does this for the ranges of a job. Only other contents,
+ * like page lists, need an explicit call.
  */
 void tessera_ib_flush(struct tessera_ib *ib, u32 start, u32 end)
 {

@@ -2,11 +2,13 @@
 /**
  * DOC: jobs
  *
- * A job is embedded in its owner's struct and reference-counted: the owner has
- * one reference, the scheduler another from push to free_job. Everything it needs to
- * run is allocated by tessera_job_init(). The last reference to a job that was
- * pushed is usually dropped in the scheduler's workqueue, which also runs jobs, so its
- * release is left to another workqueue where it may wait for reservations.
+ * A job is embedded in its owner's struct and reference-counted. The owner has
+ * one reference, and the scheduler has another from push to free_job.
+ * tessera_job_init() allocates everything that the job needs to run.
+ *
+ * The last reference to a pushed job is usually dropped in the scheduler's
+ * workqueue, which also runs jobs. Therefore the job is released from another
+ * workqueue, where the release may wait for reservations.
  */
 
 #include <linux/dma-fence.h>
@@ -23,15 +25,17 @@
 #include "tessera_trace.h"
 #include "tessera_wait.h"
 
-/* What a job is taken to cost, with its fences and its owner's struct. */
+/*
+ * Memory charged for a job, with its fences and its owner's struct, in bytes.
+ */
 #define JOB_COST	1536L
 
-/* Jobs whose last reference is gone. */
+/* Jobs without references, to be released by a work item. */
 struct tessera_release_queue {
 	struct llist_head jobs;
-	/* Runs a moment later, so that one run serves many jobs. */
+	/* Runs one jiffy later, so that one run releases many jobs. */
 	struct delayed_work work;
-	/* Jobs that are not released yet, in whatever state. */
+	/* Number of jobs that are not released yet, in any state. */
 	atomic_t live;
 	wait_queue_head_t idle;
 };
@@ -53,7 +57,7 @@ static void tessera_job_release(struct tessera_job *job)
 		dma_fence_put(&job->span->base);
 	if (job->hw_fence)
 		dma_fence_put(&job->hw_fence->base);
-	/* Waits for a callback that is under way. */
+	/* If the callback is running, this waits until it has ended. */
 	if (job->finished)
 		dma_fence_remove_callback(job->finished, &job->finished_cb);
 	dma_fence_put(job->finished);
@@ -75,11 +79,11 @@ static void tessera_job_release_work(struct work_struct *work)
 }
 
 /**
- * tessera_job_queue_enter() - begin to keep something that unplug waits for
+ * tessera_job_queue_enter() - begin a section that unplug waits for
  * @tdev: the device
  *
- * Unplug waits for it as for a job, so it must not wait for user space; whatever it waits
- * for, it is woken when the device goes.
+ * Unplug waits for such a section as for a job. The section must not wait for
+ * user space, and all its other waits must end when the device goes.
  *
  * Return: 0, or -ENODEV.
  */
@@ -96,7 +100,7 @@ int tessera_job_queue_enter(struct tessera_device *tdev)
 }
 
 /**
- * tessera_job_queue_leave() - end it
+ * tessera_job_queue_leave() - end a section begun by tessera_job_queue_enter()
  * @tdev: the device
  */
 void tessera_job_queue_leave(struct tessera_device *tdev)
@@ -106,10 +110,11 @@ void tessera_job_queue_leave(struct tessera_device *tdev)
 }
 
 /**
- * tessera_work_begin() - begin what makes jobs
- * @tdev: the device: its function is not reset until tessera_work_end()
+ * tessera_work_begin() - begin a section that creates jobs
+ * @tdev: the device; it is not reset until tessera_work_end()
  *
- * Unplug does not wait for it: what needs the hardware is inside drm_dev_enter().
+ * Takes @reset_lock of the device for reading. Unplug does not wait for the
+ * section, so hardware accesses still need drm_dev_enter().
  *
  * Return: 0, -ENODEV, or -EINTR for a fatal signal.
  */
@@ -130,16 +135,19 @@ int tessera_work_begin(struct tessera_device *tdev)
 }
 
 /**
- * tessera_work_end() - end it
+ * tessera_work_end() - end a section begun by tessera_work_begin()
  * @tdev: the device
- * @ret: how it went
+ * @ret: result of the work
  *
- * Return: @ret, or what says better why.
+ * Return: @ret, or -ENODEV if unplug is the real reason for an -EIO.
  */
 int tessera_work_end(struct tessera_device *tdev, int ret)
 {
 	up_read(&tdev->reset_lock);
-	/* Paging that was cancelled under way loses objects; say why. */
+	/*
+	 * Unplug cancels paging in progress, which loses objects. Report unplug
+	 * as the reason.
+	 */
 	if (ret == -EIO && drm_dev_is_unplugged(&tdev->drm))
 		ret = -ENODEV;
 
@@ -148,13 +156,13 @@ int tessera_work_end(struct tessera_device *tdev, int ret)
 
 /**
  * tessera_job_queue_drain() - wait until all jobs are released
- * @tdev: the device, whose engines cancel all jobs; no new ones are made
- * @timeout: how long, in jiffies, or MAX_SCHEDULE_TIMEOUT: the release of a job may wait for
- *	reservations, which other drivers may hold
+ * @tdev: the device; its engines cancel all jobs, and no new jobs are created
+ * @timeout: limit of the wait, in jiffies, or MAX_SCHEDULE_TIMEOUT. The release
+ *	of a job may wait for reservations that other drivers hold
  *
- * Not from a job's release callback.
+ * Must not be called from the release callback of a job.
  *
- * Return: false if that takes longer.
+ * Return: false if the timeout has expired.
  */
 bool tessera_job_queue_drain(struct tessera_device *tdev, long timeout)
 {
@@ -188,7 +196,7 @@ int tessera_job_queue_init(struct tessera_device *tdev)
 	INIT_DELAYED_WORK(&tdev->release->work, tessera_job_release_work);
 	init_waitqueue_head(&tdev->release->idle);
 
-	/* Releasing jobs frees memory. */
+	/* Releasing jobs frees memory, hence WQ_MEM_RECLAIM. */
 	tdev->release_wq = alloc_workqueue("tessera-release", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!tdev->release_wq)
 		return -ENOMEM;
@@ -196,7 +204,7 @@ int tessera_job_queue_init(struct tessera_device *tdev)
 	return drmm_add_action_or_reset(&tdev->drm, tessera_job_queue_fini, tdev);
 }
 
-/* Interrupts are off, the engine's lock is held. */
+/* Called with interrupts off and the engine's lock held. */
 static void tessera_job_fence_done(struct tessera_fence *fence, int error,
 				   u64 start_ns, u64 end_ns)
 {
@@ -209,14 +217,16 @@ static void tessera_job_fence_done(struct tessera_fence *fence, int error,
 }
 
 /**
- * tessera_job_init() - make a job
+ * tessera_job_init() - initialize a job
  * @job: the job, zeroed
- * @engine: where it is to run
+ * @engine: the engine that is to run it
  * @entity: an entity of that engine
  * @ops: the owner's callbacks
- * @quota: whose work it is, NULL: the kernel's; outlives the job
+ * @quota: the client's quota, or NULL for the kernel's own work; outlives the
+ *	job
  *
- * On success drop the reference with tessera_job_put(); on failure nothing was done.
+ * On success the caller has a reference, to be dropped with tessera_job_put().
+ * On failure there is nothing to undo.
  *
  * Return: 0 or a negative error.
  */
@@ -249,12 +259,12 @@ int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
 }
 
 /**
- * tessera_job_add_range() - append a piece of an indirect buffer
+ * tessera_job_add_range() - append a range of an indirect buffer
  * @job: the job, not armed
- * @ib: the buffer; the job takes a reference of its own
+ * @ib: the buffer; the job takes its own reference
  * @start: first byte
- * @end: first byte behind; an empty range is left out
- * @user: run unprivileged
+ * @end: first byte after the range; an empty range is ignored
+ * @user: execute unprivileged
  */
 void tessera_job_add_range(struct tessera_job *job, struct tessera_ib *ib,
 			   u32 start, u32 end, bool user)
@@ -274,9 +284,9 @@ void tessera_job_add_range(struct tessera_job *job, struct tessera_ib *ib,
 }
 
 /**
- * tessera_job_charge() - charge memory that is kept as long as the job
+ * tessera_job_charge() - charge memory that lives as long as the job
  * @job: the job, not armed
- * @bytes: how much
+ * @bytes: the memory
  */
 void tessera_job_charge(struct tessera_job *job, long bytes)
 {
@@ -285,11 +295,11 @@ void tessera_job_charge(struct tessera_job *job, long bytes)
 }
 
 /**
- * tessera_job_add_dependency() - do not run before a fence has signalled
+ * tessera_job_add_dependency() - make a job wait for a fence
  * @job: the job, not armed
  * @fence: the fence; the reference is consumed, also on failure
  *
- * Of several fences of one context the job waits for the latest.
+ * The job waits for the latest fence of each context.
  *
  * Return: 0 or a negative error.
  */
@@ -306,13 +316,16 @@ int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence)
 }
 
 /**
- * tessera_job_next_wait() - hand the next fence to the scheduler
+ * tessera_job_next_wait() - get the next unsignalled dependency of a job
  * @job: the job, pushed; called by the scheduler's worker
  *
- * drm_sched_job_add_dependency() compares a new fence with all the job has. So the scheduler gets the job's
- * fences one by one, in &drm_sched_backend_ops.prepare_job. A queue is only torn down when its jobs are gone.
+ * The scheduler gets the job's fences one by one, in
+ * &drm_sched_backend_ops.prepare_job. drm_sched_job_add_dependency() would
+ * compare each new fence with all that the job has. drm_sched_entity_kill()
+ * does not know these fences, but an entity is torn down only after its jobs
+ * are gone.
  *
- * Return: a reference to a fence that has not signalled; NULL if there is none left.
+ * Return: a reference to a fence that has not signalled; NULL if there is none.
  */
 struct dma_fence *tessera_job_next_wait(struct tessera_job *job)
 {
@@ -327,18 +340,21 @@ struct dma_fence *tessera_job_next_wait(struct tessera_job *job)
 }
 
 /**
- * tessera_job_made() - tell fences of jobs from those of others
+ * tessera_job_made() - test whether a fence belongs to a job of this device
  * @tdev: the device
- * @fence: the fence, of no container
+ * @fence: the fence, not a container
  *
- * Return: true if a job of the device signals it.
+ * Return: true if a job of the device signals it; false for a foreign fence.
  */
 bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence)
 {
 	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
 	u32 i;
 
-	/* Another's scheduler may be gone: it is only compared. */
+	/*
+	 * The scheduler of another device may be gone already, so only compare
+	 * its address.
+	 */
 	for (i = 0; s_fence && i < tdev->info.num_engines; i++)
 		if (tdev->engines[i] && s_fence->sched == &tdev->engines[i]->sched)
 			return true;
@@ -347,10 +363,10 @@ bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence)
 }
 
 /**
- * tessera_job_add_resv() - do not run before fences of a reservation
+ * tessera_job_add_resv() - make a job wait for the fences of a reservation
  * @job: the job, not armed
  * @resv: the reservation, held
- * @usage: which fences; foreign ones are passed over (exec/foreign.c)
+ * @usage: the fences to wait for; foreign fences are skipped (exec/foreign.c)
  *
  * Return: 0 or a negative error.
  */
@@ -373,13 +389,13 @@ int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 }
 
 /**
- * tessera_job_run_after() - do not run before another job of the entity has ended
+ * tessera_job_run_after() - make a job wait until a job of its entity has ended
  * @job: the job, not armed
  * @prev: a job pushed before to the same entity
  *
- * A ring keeps the order anyway; but jobs of one ring are written to it without
- * waiting for each other's outcome. With this, @prev's error is known when
- * &tessera_job_ops.prepare is called. At most one call for each job.
+ * The ring keeps the order of the jobs, but @job could enter it before the
+ * outcome of @prev is known. With this call, @prev's error is known when
+ * &tessera_job_ops.prepare is called. At most one call per job.
  */
 void tessera_job_run_after(struct tessera_job *job, struct tessera_job *prev)
 {
@@ -389,10 +405,12 @@ void tessera_job_run_after(struct tessera_job *job, struct tessera_job *prev)
 }
 
 /**
- * tessera_job_outcome() - what tells how a job has ended, also when the job is gone
+ * tessera_job_outcome() - get the fence that carries the outcome of a job
  * @job: the job
  *
- * Return: a reference to its hardware fence.
+ * The fence stays valid when the job is gone.
+ *
+ * Return: a reference to the job's hardware fence.
  */
 struct tessera_fence *tessera_job_outcome(struct tessera_job *job)
 {
@@ -402,11 +420,12 @@ struct tessera_fence *tessera_job_outcome(struct tessera_job *job)
 }
 
 /**
- * tessera_job_run_behind() - do not run if another job of the entity fails
+ * tessera_job_run_behind() - cancel a job if an earlier job of its entity fails
  * @job: the job, not armed
- * @outcome: of a job pushed before to the same entity
+ * @outcome: the tessera_job_outcome() of a job pushed before to the same entity
  *
- * It ends with -ECANCELED then. Both may be in the ring: the device sees to it.
+ * @job then ends with -ECANCELED. Both jobs may be in the ring at the same
+ * time; the device checks the outcome.
  */
 void tessera_job_run_behind(struct tessera_job *job, struct tessera_fence *outcome)
 {
@@ -416,11 +435,12 @@ void tessera_job_run_behind(struct tessera_job *job, struct tessera_fence *outco
 }
 
 /**
- * tessera_job_span() - no job of another entity comes between this one and another
+ * tessera_job_span() - keep jobs of other entities from running between two
+ * jobs
  * @job: the job, not armed
  * @last: a later job of the same entity, or @job itself, which ends the span
  *
- * None of the span but the first may have dependencies of its own.
+ * Only the first job of a span may have dependencies of its own.
  */
 void tessera_job_span(struct tessera_job *job, struct tessera_job *last)
 {
@@ -438,11 +458,12 @@ static void tessera_job_finished_cb(struct dma_fence *fence, struct dma_fence_cb
 }
 
 /**
- * tessera_job_arm() - point of no return
+ * tessera_job_arm() - arm a job, the point of no return
  * @job: the job
  *
- * Its fence exists from now on. Nothing may fail between this and
- * tessera_job_push(), and jobs of an entity are pushed in the order they were armed.
+ * The job's finished fence exists from now on. Nothing may fail between this
+ * call and tessera_job_push(). Jobs of one entity must be pushed in the order
+ * in which they were armed.
  */
 void tessera_job_arm(struct tessera_job *job)
 {
@@ -458,7 +479,10 @@ void tessera_job_arm(struct tessera_job *job)
 	dma_fence_add_callback(job->finished, &job->finished_cb, tessera_job_finished_cb);
 }
 
-/* Whether the scheduler asks for an armed job as soon as it is the first of its queue. */
+/*
+ * True if the scheduler can hand over an armed job as soon as it is the first
+ * one of its queue.
+ */
 static bool job_is_ready(struct tessera_job *job)
 {
 	struct drm_sched_fence *s_fence;
@@ -470,7 +494,10 @@ static bool job_is_ready(struct tessera_job *job)
 	for (i = 0; i < job->waits.num; i++) {
 		fence = job->waits.fence[i];
 		s_fence = to_drm_sched_fence(fence);
-		/* A job of the same engine need only be handed over. */
+		/*
+		 * A dependency on a job of the same engine is satisfied once
+		 * that job is handed over.
+		 */
 		if (s_fence && s_fence->sched == &job->engine->sched)
 			fence = &s_fence->scheduled;
 		if (fence->context != job->base.s_fence->scheduled.context &&
@@ -482,8 +509,9 @@ static bool job_is_ready(struct tessera_job *job)
 }
 
 /*
- * The scheduler may ask for jobs of lower priority before it asks for this one. If it is ready
- * they stand back for it. Jobs of a queue come one after the other.
+ * Put a ready job on the engine's ready list before it is pushed, because the
+ * scheduler may ask for jobs of lower priority first. They stand back for jobs
+ * on that list. A job is ready only if all jobs before it in its queue are.
  */
 static void job_expect(struct tessera_job *job)
 {
@@ -515,10 +543,10 @@ void tessera_job_push(struct tessera_job *job)
 }
 
 /**
- * tessera_job_finished() - the fence that signals when the job is done
+ * tessera_job_finished() - get the fence that signals when the job has ended
  * @job: the job, armed
  *
- * Return: the fence, without a reference of its own: valid as long as the job.
+ * Return: the fence without a reference; it is valid as long as the job.
  */
 struct dma_fence *tessera_job_finished(struct tessera_job *job)
 {
@@ -555,7 +583,7 @@ static void tessera_job_last_put(struct kref *ref)
  * tessera_job_put() - drop a reference
  * @job: the job or NULL
  *
- * Any context once the job was pushed, else process context.
+ * Any context if the job was pushed, otherwise process context.
  */
 void tessera_job_put(struct tessera_job *job)
 {

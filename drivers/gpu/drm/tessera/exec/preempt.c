@@ -2,46 +2,56 @@
 /**
  * DOC: preemption
  *
- * On a device that can preempt, a job of higher priority comes before the jobs of lower priority
- * that are in the ring already, and before the one that has begun. The engine saves that one and
- * forgets its ring. The driver sorts the jobs in flight by priority, and writes them all to an empty
- * ring, as after a reset. The saved job has RESUME in the place of JOB_BEGIN.
+ * On a device that can preempt, a job of higher priority runs before jobs of
+ * lower priority that are in the ring already, even before one that has begun.
+ * The engine saves the job that has begun and empties its ring. The driver
+ * sorts the jobs in flight by priority and writes all of them to the empty
+ * ring, as after a reset. The saved job has RESUME in place of JOB_BEGIN.
  *
  * Order
  * -----
  *
- * Jobs of one priority keep their order. So the scheduler's rule, that a dependency on a job of the
- * same engine is done once that job is in the ring, holds among them. A job that depends on one of
- * lower priority is kept out of the ring until that one has ended (tessera_emit_below()). Jobs of a
- * queue have one priority.
+ * Jobs of one priority keep their order. Among them the rule of drm_sched
+ * therefore still holds: a dependency on a job of the same engine is satisfied
+ * once that job is in the ring. A job that depends on one of lower priority is
+ * kept out of the ring until that one has ended (tessera_emit_below()). All
+ * jobs of a queue have the same priority.
  *
  * Fairness
  * --------
  *
- * A job that 16 jobs have passed has its turn: none passes it until it has had the engine for a slice.
- * Those of its priority behind it are sorted behind it then, whether or not they have their turn. So a
- * job of high priority waits for one slice at most, and jobs of lower priority get on. A job that
- * has used up its time (the job timeout) is not preempted any more: it ends, or hangs. One that was
- * saved for the first time four job timeouts ago is preempted for high priority only, which needs
- * privilege: others may wait for its end, for memory that it uses, say.
+ * A job that was overtaken by 16 jobs is due: no further job overtakes it until
+ * it has run for one slice. Jobs of its priority that are behind it are then
+ * sorted behind it, whether or not they are due. A job of high priority
+ * therefore waits for one slice at most, and jobs of lower priority make
+ * progress.
+ *
+ * A job that has used up its time (the job timeout) is not preempted any more:
+ * it ends, or it hangs. A job that was first saved more than four job timeouts
+ * ago is preempted only for jobs of high priority, which require privilege.
+ * Others may be waiting for its end, for example because they need the memory
+ * that it uses.
  *
  * Save areas
  * ----------
  *
- * Of each priority at most one job is saved, because a job that has begun comes before all that have
- * not. One of high priority is never saved. With the area of the request itself, three are enough.
+ * At most one job of each priority is saved, because a job that has begun runs
+ * before all jobs that have not. A job of high priority is never saved.
+ * Together with the area of the current request, three areas are enough.
  *
  * Answers
  * -------
  *
- * The engine answers within milliseconds, by an event (exec/answer.c). From the request to the answer jobs are listed
- * and not written. An engine that has not answered when the timer has gone off twice, hangs: the job
- * it is at is blamed (services/reset.c). If it is at none, or has answered and does not start again, it
- * is reset and nobody is blamed. The timer looks at the engine itself, too, so a lost interrupt costs
- * no more than one tick.
+ * The engine answers within milliseconds, with an event (exec/answer.c). From
+ * the request to the answer, jobs are only added to the list of jobs in flight.
+ * An engine that has not answered when the timer has expired twice counts as
+ * hung, and the job that it executes is blamed (services/reset.c). If it
+ * executes none, or has answered but does not start again, it is reset and no
+ * job is blamed. The timer also checks the engine's state, so that a lost
+ * interrupt costs at most one tick.
  *
- * All of it happens under the engine's lock, in signalling sections; nothing is allocated, and no
- * thread waits.
+ * All of this runs under the engine's lock, in signalling sections. Nothing is
+ * allocated, and no thread waits.
  */
 
 #include <linux/bits.h>
@@ -60,14 +70,17 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* What a job has of the engine when its turn has come. */
+/* Engine time that a job gets when it is due. */
 #define SLICE_MS	10
 
-/* In this part of the job timeout an engine answers, or hangs. */
+/* An engine must answer within the job timeout divided by this. */
 #define ANSWER_PART	3
 #define MIN_ANSWER_MS	200U
 
-/* So many job timeouts after it was saved for the first time a job has to get to its end. */
+/*
+ * Job timeouts after its first save during which a job can still be preempted
+ * for jobs of normal priority.
+ */
 #define OLD_TIMEOUTS	4
 
 static struct tessera_job *preempt_first_locked(struct tessera_engine *engine)
@@ -97,7 +110,10 @@ static bool preempt_is_wanted_locked(struct tessera_engine *engine, const struct
 	return false;
 }
 
-/* Nobody asks twice, or an engine that is about to be reset, or gone. */
+/*
+ * No second request, and none to an engine that is about to be reset or is
+ * gone.
+ */
 static bool preempt_can_ask_locked(struct tessera_engine *engine)
 {
 	const struct tessera_preemption *preempt = &engine->preempt;
@@ -122,8 +138,8 @@ static u32 preempt_free_save_locked(struct tessera_engine *engine)
 }
 
 /**
- * tessera_preempt_tick_locked() - have the timer look for an answer
- * @engine: the engine, asked
+ * tessera_preempt_tick_locked() - start the timer that checks for an answer
+ * @engine: the engine, with an unanswered request
  */
 void tessera_preempt_tick_locked(struct tessera_engine *engine)
 {
@@ -149,8 +165,13 @@ static void preempt_ask_locked(struct tessera_engine *engine)
 }
 
 /**
- * tessera_preempt_consider_locked() - preempt the first job if another one is to come before it
+ * tessera_preempt_consider_locked() - preempt the first job for one of higher
+ * priority
  * @engine: the engine, whose jobs in flight have changed
+ *
+ * Does nothing if no job in flight has a higher priority than the first one, or
+ * if the first one must not be preempted now. If the first job is due, the
+ * timer is set to the end of its slice.
  */
 void tessera_preempt_consider_locked(struct tessera_engine *engine)
 {
@@ -172,8 +193,10 @@ void tessera_preempt_consider_locked(struct tessera_engine *engine)
 }
 
 /*
- * A job whose turn it is keeps its place: it comes before those of higher priority that are behind
- * it. But it passes none of its own priority or above that is before it, which it may depend on.
+ * Compute the level by which each job is sorted. A job that is due keeps its
+ * place before jobs of higher priority that are behind it. But it does not
+ * overtake jobs of its own or a higher priority that are before it, since it
+ * may depend on them.
  */
 static void preempt_rank_locked(struct tessera_engine *engine)
 {
@@ -182,7 +205,10 @@ static void preempt_rank_locked(struct tessera_engine *engine)
 
 	lockdep_assert_held(&engine->lock);
 
-	/* The least rank of the jobs before, of those of at least this level. */
+	/*
+	 * Per level: the lowest rank of the preceding jobs of this level or a
+	 * higher one.
+	 */
 	for (i = 0; i < TESSERA_LEVELS; i++)
 		least[i] = TESSERA_LEVEL_HIGH;
 	list_for_each_entry(fence, &engine->inflight, link) {
@@ -195,8 +221,10 @@ static void preempt_rank_locked(struct tessera_engine *engine)
 }
 
 /**
- * tessera_preempt_sort_locked() - bring the jobs in flight into the order in which they are to run
- * @engine: the engine, preempted; among jobs of one priority the order stays
+ * tessera_preempt_sort_locked() - sort the jobs in flight by priority
+ * @engine: the engine, preempted
+ *
+ * Jobs of one priority keep their order.
  */
 void tessera_preempt_sort_locked(struct tessera_engine *engine)
 {
@@ -229,8 +257,11 @@ void tessera_preempt_sort_locked(struct tessera_engine *engine)
 }
 
 /**
- * tessera_preempt_note_saved_locked() - learn which job the device has saved
- * @engine: the engine, preempted; all that has ended is off the list: it is the first one, if any
+ * tessera_preempt_note_saved_locked() - record which job the device has saved
+ * @engine: the engine, preempted
+ *
+ * All jobs that have ended were removed from the list before. If a job was
+ * saved, it is the first one.
  */
 void tessera_preempt_note_saved_locked(struct tessera_engine *engine)
 {
@@ -252,13 +283,16 @@ void tessera_preempt_note_saved_locked(struct tessera_engine *engine)
 		first->first_saved = jiffies;
 	first->saved = engine->preempt.save + 1;
 	first->active_ns = saved.active_ns;
-	/* One that has used its time up is not preempted any more, and hangs when it is looked at. */
+	/*
+	 * A job that has used up its time is not preempted again, and counts as
+	 * hung at the next check.
+	 */
 	first->overdue = saved.active_ns >= (u64)READ_ONCE(engine->timeout_ms) * NSEC_PER_MSEC;
 }
 
 /**
- * tessera_preempt_drop() - forget a request
- * @engine: the engine, about to be reset
+ * tessera_preempt_drop() - discard an unanswered request
+ * @engine: the engine, about to be stopped
  */
 void tessera_preempt_drop(struct tessera_engine *engine)
 {
@@ -270,10 +304,12 @@ void tessera_preempt_drop(struct tessera_engine *engine)
 }
 
 /**
- * tessera_preempt_is_dry() - ask whether an engine that does not answer has ended all that it had
- * @engine: the engine, held
+ * tessera_preempt_is_dry() - test whether an unresponsive engine has no job to
+ * blame
+ * @engine: the engine, after tessera_preempt_hold()
  *
- * Return: true if no job is to blame for a hang: those in flight are not in the ring.
+ * Return: true if all jobs that were in the ring have ended. The jobs in flight
+ * were never written to the ring.
  */
 bool tessera_preempt_is_dry(struct tessera_engine *engine)
 {

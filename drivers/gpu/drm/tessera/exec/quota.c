@@ -2,20 +2,24 @@
 /**
  * DOC: quotas
  *
- * What a client makes the kernel allocate for work that is not finished: command
- * buffers, preambles, page lists, jobs, and the copies of lists while a submission is
- * looked at. A submission waits, with nothing held and nothing begun, until what it brings
- * fits below fifteen sixteenths of the limit. The rest is for what the kernel adds on the way
- * (paging, preambles): that is charged without waiting, and bounded by the windows that work is
- * done in.
+ * A quota bounds the kernel memory that a client's unfinished work occupies:
+ * command buffers, preambles, page lists, jobs, and the copies of lists during
+ * a submission. A submission waits, with nothing held and nothing begun, until
+ * its own memory fits below 15/16 of the limit. The remainder is for what the
+ * kernel adds on the way (paging, preambles). The driver charges such memory
+ * without waiting. It is bounded, because work is done in batches of limited
+ * size.
  *
- * That is tens of thousands of small jobs. A client for all of whose jobs somebody may have to wait who cannot give up (mem/user.c)
- * is to have few of them, and waits in the same place.
+ * The limit allows tens of thousands of small jobs. Some operations on user
+ * memory must wait for all jobs of a client and cannot be aborted (mem/user.c).
+ * A client with such memory may have only TESSERA_FEW_JOBS unfinished jobs, and
+ * waits for that in the same place.
  *
- * On an engine that cannot preempt a submission in parts waits for all jobs before it
- * (submit/gate.c). So each process has little unfinished work there, in any case: jobs of a few
- * milliseconds altogether, by what its last ones took, but always enough for the ring not to run
- * dry, and never more than a fixed number.
+ * On an engine that cannot preempt, a submission in parts waits for all jobs
+ * before it (submit/gate.c). The unfinished work of each process is therefore
+ * limited there to 20 ms of engine time, estimated from its last jobs. The
+ * limit is never so low that the ring would run dry, and never above a fixed
+ * number of jobs.
  */
 
 #include <linux/math64.h>
@@ -26,7 +30,10 @@
 #include "exec/exec.h"
 #include "tessera_wait.h"
 
-/* Work of a process on an engine that cannot preempt: time of the engine, and number of jobs. */
+/*
+ * Limits of a process on an engine that cannot preempt: engine time, and the
+ * bounds of the number of jobs.
+ */
 #define ENGINE_NS	(20 * NSEC_PER_MSEC)
 #define MIN_ENGINE_JOBS	8
 #define MAX_ENGINE_JOBS	64
@@ -34,7 +41,7 @@
 /**
  * tessera_quota_init() - set up a quota
  * @quota: the quota
- * @limit: bytes
+ * @limit: the limit in bytes
  */
 void tessera_quota_init(struct tessera_quota *quota, long limit)
 {
@@ -52,14 +59,17 @@ void tessera_quota_init(struct tessera_quota *quota, long limit)
 	init_waitqueue_head(&quota->wait);
 }
 
-/* Behind an atomic operation that orders memory. */
+/* Called after an atomic operation that is a full memory barrier. */
 static void quota_wake(struct tessera_quota *quota)
 {
 	if (wq_has_sleeper(&quota->wait))
 		wake_up_all(&quota->wait);
 }
 
-/* Whatever its size, something gets through when there is nothing else. */
+/*
+ * A request of any size is accepted if nothing is charged, so that it cannot
+ * starve.
+ */
 static bool quota_try(struct tessera_quota *quota, long bytes)
 {
 	long room = quota->limit - quota->limit / 16, have = atomic_long_read(&quota->bytes);
@@ -78,11 +88,12 @@ static bool quota_has_few(struct tessera_quota *quota)
 }
 
 /**
- * tessera_quota_enter() - wait for room for new work
+ * tessera_quota_enter() - wait until the quota has space for new work, and
+ * charge it
  * @quota: the quota
- * @bytes: what it brings; charged
+ * @bytes: memory of the new work
  *
- * No lock may be held.
+ * The caller must not hold any lock.
  *
  * Return: 0 or -ERESTARTSYS.
  */
@@ -94,9 +105,9 @@ int tessera_quota_enter(struct tessera_quota *quota, long bytes)
 }
 
 /**
- * tessera_quota_charge() - charge what cannot wait
+ * tessera_quota_charge() - charge memory without waiting
  * @quota: the quota, or NULL for the kernel's own work
- * @bytes: how much
+ * @bytes: the memory
  */
 void tessera_quota_charge(struct tessera_quota *quota, long bytes)
 {
@@ -105,9 +116,9 @@ void tessera_quota_charge(struct tessera_quota *quota, long bytes)
 }
 
 /**
- * tessera_quota_uncharge() - memory has been freed
+ * tessera_quota_uncharge() - uncharge memory that was freed
  * @quota: the quota, or NULL
- * @bytes: how much of what was charged
+ * @bytes: the memory, charged before
  *
  * Any context.
  */
@@ -120,7 +131,7 @@ void tessera_quota_uncharge(struct tessera_quota *quota, long bytes)
 }
 
 /**
- * tessera_quota_add_job() - a job is armed
+ * tessera_quota_add_job() - count an armed job
  * @quota: the quota, or NULL
  */
 void tessera_quota_add_job(struct tessera_quota *quota)
@@ -130,7 +141,7 @@ void tessera_quota_add_job(struct tessera_quota *quota)
 }
 
 /**
- * tessera_quota_remove_job() - it is finished
+ * tessera_quota_remove_job() - uncount a finished job
  * @quota: the quota, or NULL
  *
  * Any context.
@@ -162,15 +173,17 @@ static bool quota_try_engine(struct tessera_engine_quota *engine)
 }
 
 /**
- * tessera_quota_enter_engine() - wait until a process may have one more job on an engine
+ * tessera_quota_enter_engine() - wait until a process may add a job to an
+ * engine
  * @quota: the quota
- * @engine: the engine, which cannot preempt
+ * @engine: index of the engine, which cannot preempt
  *
- * No lock may be held but the context's. What is waited for is armed, and depends on no thread of
- * the process but one that arms the parts of a submission.
+ * The caller must not hold any lock but its context's. The jobs waited for are
+ * armed. They depend on no thread of the process, except on one that arms the
+ * parts of a submission.
  *
- * Return: 0, to be followed by tessera_quota_leave_engine() when the job has finished, or there is
- * to be none; or -ERESTARTSYS.
+ * Return: 0 or -ERESTARTSYS. On success call tessera_quota_leave_engine() when
+ * the job has finished, or if it is not created.
  */
 int tessera_quota_enter_engine(struct tessera_quota *quota, u32 engine)
 {
@@ -186,11 +199,11 @@ int tessera_quota_enter_engine(struct tessera_quota *quota, u32 engine)
 }
 
 /**
- * tessera_quota_add_engine_job() - count a job that has not waited
+ * tessera_quota_add_engine_job() - count a job without waiting
  * @quota: the quota
- * @engine: the engine
+ * @engine: index of the engine
  *
- * For all parts of a submission but the first.
+ * For all parts of a submission but the first one.
  */
 void tessera_quota_add_engine_job(struct tessera_quota *quota, u32 engine)
 {
@@ -198,9 +211,10 @@ void tessera_quota_add_engine_job(struct tessera_quota *quota, u32 engine)
 }
 
 /**
- * tessera_quota_leave_engine() - such a job has finished, or does not come
+ * tessera_quota_leave_engine() - uncount a job that has finished or was not
+ * created
  * @quota: the quota
- * @engine: the engine
+ * @engine: index of the engine
  *
  * Any context.
  */
@@ -213,12 +227,12 @@ void tessera_quota_leave_engine(struct tessera_quota *quota, u32 engine)
 }
 
 /**
- * tessera_quota_job_ran() - a job has run on an engine that cannot preempt
+ * tessera_quota_job_ran() - update the estimate of a process's job run time
  * @quota: the quota
- * @engine: the engine, whose lock is held
- * @ns: what it took
+ * @engine: index of the engine, which cannot preempt; its lock is held
+ * @ns: run time of the job that has ended
  *
- * A longer one counts at once, shorter ones by and by.
+ * The estimate rises to a longer run time at once, and falls slowly.
  */
 void tessera_quota_job_ran(struct tessera_quota *quota, u32 engine, u64 ns)
 {
@@ -229,13 +243,15 @@ void tessera_quota_job_ran(struct tessera_quota *quota, u32 engine, u64 ns)
 }
 
 /**
- * tessera_quota_begin_few() - have few unfinished jobs from now on
+ * tessera_quota_begin_few() - limit the client to few unfinished jobs
  * @quota: the quota
  *
- * Waits until there are, so no lock may be held. More are only those of calls that are under way, and what a submission
- * in parts may have armed.
+ * Waits until there are few, so the caller must not hold any lock. The number
+ * can later be exceeded only by calls in progress and by the parts of one
+ * submission.
  *
- * Return: 0, to be followed by tessera_quota_end_few(); or -ERESTARTSYS.
+ * Return: 0 or -ERESTARTSYS. On success call tessera_quota_end_few() to lift
+ * the limit.
  */
 int tessera_quota_begin_few(struct tessera_quota *quota)
 {
@@ -251,7 +267,7 @@ int tessera_quota_begin_few(struct tessera_quota *quota)
 }
 
 /**
- * tessera_quota_end_few() - one reason less
+ * tessera_quota_end_few() - undo one tessera_quota_begin_few()
  * @quota: the quota
  */
 void tessera_quota_end_few(struct tessera_quota *quota)

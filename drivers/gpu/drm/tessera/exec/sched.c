@@ -3,31 +3,48 @@
  * DOC: scheduler glue
  *
  * The drm_sched callbacks of an engine. One credit is one ring slot. run_job
- * allocates nothing: the hardware fence came with the job.
+ * allocates nothing, because the hardware fence is allocated with the job.
  *
- * The ring runs in order, but for jobs of higher priority on an engine that can preempt
- * (exec/preempt.c). So what is fair between jobs is decided
- * before they are handed over, by prepare_job. A job that has to stand back waits for a fence,
- * and the scheduler asks for it again when that has signalled:
+ * Fairness
+ * --------
  *
- * 1. Only a few jobs of one client are in the ring at a time. Another client's job finds the
- *    ring near its end, however much the first has queued.
- * 2. A job stands back for jobs of higher priority that are in the ring, or that are ready.
- * 3. A job whose turn it is does not: when 16 jobs of higher priority have been handed over
- *    since the last job of its priority was, the next one that is asked for goes.
- * 4. A full ring takes only jobs whose turn it is.
+ * The ring runs in order, except that jobs of higher priority overtake on an
+ * engine that can preempt (exec/preempt.c). Fairness between jobs is therefore
+ * decided before they are handed over, in prepare_job. A job that has to stand
+ * back waits for a fence. The scheduler asks for the job again when that fence
+ * has signalled. The rules are:
  *
- * For the scheduler all clients' jobs have the same priority. It asks for the one that was
- * pushed first, and by 4 it always has a credit left to do so. So each job is asked for, and
- * jobs pushed later cannot keep it from that. A job that stands back waits for jobs in the
- * ring, which end, or for ready jobs of higher priority, which are asked for, too, and of which
- * those of the highest wait for the ring only: no wait is part of a circle. With 3 at least
- * every 17th job handed over is one of low priority, if one is ready, and at least every 17th
- * of the others one of normal priority.
+ * 1. Only a few jobs of one client are in the ring at a time. Another client's
+ *    job finds the ring nearly empty, however many jobs the first client has
+ *    queued.
+ * 2. A job stands back for jobs of higher priority that are in the ring or
+ *    ready.
+ * 3. Rules 2 and 4 do not apply to a job that is due. A job becomes due when 16
+ *    jobs of higher priority were handed over since the last job of its
+ *    priority.
+ * 4. A full ring accepts only jobs that are due.
+ * 5. The jobs of a span that has begun are exempt from all these rules.
+ *    Meanwhile no other job enters the ring (tessera_job_span()).
  *
- * A job is ready when it waits for nothing but the ring. The driver knows that of jobs that have
- * been asked for, and of those that had nothing to wait for when they were pushed, behind such
- * jobs only.
+ * The scheduler sees the same priority for the jobs of all clients. It asks for
+ * the job that was pushed first, and rule 4 always leaves it a credit to do so.
+ * Therefore each job is asked for, and jobs that are pushed later cannot
+ * prevent that.
+ *
+ * No wait is circular. A job that stands back waits either for a job in the
+ * ring, which ends, or for a ready job of higher priority. The scheduler asks
+ * for that one, too. Ready jobs of the highest priority wait only for the ring.
+ *
+ * With rule 3, at least every 17th job handed over is one of low priority, if
+ * one is ready. At least every 17th of the others is one of normal priority.
+ *
+ * Ready jobs
+ * ----------
+ *
+ * A job is ready when it waits for nothing but the ring. The driver knows this
+ * of a job once the scheduler has asked for it. It also knows it of a job that
+ * has nothing to wait for when it is pushed, if all jobs before it in its queue
+ * are ready.
  */
 
 #include <linux/dma-fence.h>
@@ -48,7 +65,10 @@ static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_j
 	struct tessera_engine *engine = job->engine;
 	struct dma_fence *wait = tessera_job_next_wait(job);
 
-	/* The scheduler consumes a reference and asks again until there is none. */
+	/*
+	 * The scheduler consumes the reference, and asks again until it gets
+	 * NULL.
+	 */
 	if (wait)
 		return wait;
 	if (job->after && !dma_fence_is_signaled(&job->after->base))
@@ -56,7 +76,10 @@ static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_j
 	if (engine->span && engine->span != job->span &&
 	    !dma_fence_is_signaled(&engine->span->base))
 		return dma_fence_get(&engine->span->base);
-	/* What has begun must be able to end. */
+	/*
+	 * A span that has begun must be able to end, so its jobs never stand
+	 * back.
+	 */
 	if (engine->span && engine->span == job->span)
 		return NULL;
 	wait = tessera_emit_below(engine, job);
@@ -67,7 +90,11 @@ static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_j
 	return tessera_emit_stand_back(engine, job, job->turn);
 }
 
-/* @job is handed to the engine: from now on, or no longer, are others kept out. */
+/*
+ * Called when @job is handed over. If @job belongs to a span, keep other jobs
+ * out of the ring until the span's last job; if it is that last job, let them
+ * in again.
+ */
 static void tessera_sched_span(struct tessera_engine *engine, struct tessera_job *job)
 {
 	struct tessera_fence *old = engine->span;
@@ -81,7 +108,10 @@ static void tessera_sched_span(struct tessera_engine *engine, struct tessera_job
 		dma_fence_put(&old->base);
 }
 
-/* A job of @level is handed over: it had its turn, and has passed all below it. */
+/*
+ * A job of @level is handed over: restart the count of its level, and count it
+ * as having overtaken all lower levels.
+ */
 static void sched_count_turns(struct tessera_engine *engine, u32 level)
 {
 	engine->passed[level] = 0;
@@ -89,7 +119,10 @@ static void sched_count_turns(struct tessera_engine *engine, u32 level)
 		engine->passed[level]++;
 }
 
-/* Why the job must not run: its owner's reason is better than the scheduler's. */
+/*
+ * Return the reason why the job must not run, or 0. The owner's reason is more
+ * specific than the scheduler's, so it comes first.
+ */
 static int tessera_sched_refused(struct tessera_job *job)
 {
 	int error = 0;
@@ -102,9 +135,12 @@ static int tessera_sched_refused(struct tessera_job *job)
 }
 
 /*
- * The scheduler frees jobs in the order in which it handed them over, and what their clients were
- * charged for them with that. Move those that have ended before a job that was preempted to the
- * front, so that they do not wait for its end. That is done whenever a job is handed over.
+ * Let the scheduler free jobs that have overtaken a preempted job.
+ *
+ * The scheduler frees jobs in the order of hand-over, and the clients' quotas
+ * are uncharged only then. Move finished jobs to the front of its list, so that
+ * they do not wait for the end of a preempted job. This is done at each
+ * hand-over.
  */
 static void sched_free_passed(struct tessera_engine *engine)
 {
@@ -121,9 +157,10 @@ static void sched_free_passed(struct tessera_engine *engine)
 }
 
 /*
- * The scheduler has started its timer again for the job that it hands over, also for a job that
- * hangs. So if the engine has been at one job for as long as the timer runs, and nobody has looked
- * for as long, somebody is to look.
+ * Start a hang check if the timer would come too late. The scheduler restarts
+ * its timer for each job that it hands over, even while another job hangs.
+ * Therefore check here whether the engine has been at one job for a full timer
+ * period, with no check by services/reset.c in that time.
  */
 static void sched_look(struct tessera_engine *engine)
 {
@@ -144,7 +181,10 @@ static struct dma_fence *tessera_sched_run_job(struct drm_sched_job *sched_job)
 	sched_free_passed(job->engine);
 	sched_count_turns(job->engine, job->level);
 	tessera_sched_span(job->engine, job);
-	/* A job that does not run has its turn all the same: fences signal in order. */
+	/*
+	 * A refused job passes through the ring, too, because fences signal in
+	 * order.
+	 */
 	job->refused = tessera_sched_refused(job);
 	error = tessera_emit_job(job->engine, job);
 	if (error)
@@ -167,11 +207,17 @@ static void tessera_sched_free_job(struct drm_sched_job *sched_job)
 	struct drm_sched_fence *s_fence = sched_job->s_fence;
 	struct tessera_job *job = to_tessera_job(sched_job);
 
-	/* It may have been cancelled before. */
+	/* The job may have been cancelled before it was handed over. */
 	tessera_emit_forget(job->engine, job);
-	/* Then its fence has no parent. It gets one, as the parent keeps the scheduler. */
+	/*
+	 * The fence of such a job has no parent. Set one, because the parent
+	 * keeps the scheduler alive.
+	 */
 	if (!s_fence->parent)
-		/* Pairs with the load in drm_sched_fence_set_deadline_finished(). */
+		/*
+		 * Pairs with the load in
+		 * drm_sched_fence_set_deadline_finished().
+		 */
 		smp_store_release(&s_fence->parent, dma_fence_get(&job->hw_fence->base));
 	drm_sched_job_cleanup(sched_job);
 	tessera_job_put(job);
@@ -184,16 +230,19 @@ static const struct drm_sched_backend_ops tessera_sched_ops = {
 	.free_job = tessera_sched_free_job,
 };
 
-/* services/reset.c wants the timer to go off twice. */
+/*
+ * The scheduler's timer runs for half a timeout, since services/reset.c
+ * declares a hang when it expires twice.
+ */
 static long sched_timer(u32 timeout_ms)
 {
 	return DIV_ROUND_UP(msecs_to_jiffies(timeout_ms), 2);
 }
 
 /**
- * tessera_sched_set_timeout() - set how long a job may run
+ * tessera_sched_set_timeout() - set the time limit of a job
  * @engine: the engine
- * @timeout_ms: milliseconds; for jobs that start from now on
+ * @timeout_ms: milliseconds; applies to jobs that start from now on
  */
 void tessera_sched_set_timeout(struct tessera_engine *engine, u32 timeout_ms)
 {
@@ -207,11 +256,12 @@ static void sched_queue_fini(struct drm_device *drm, void *data)
 }
 
 /**
- * tessera_sched_queue_init() - make the workqueue the schedulers of all engines work on
- * @tdev: the device; before its engines
+ * tessera_sched_queue_init() - create the workqueue of all schedulers
+ * @tdev: the device; its engines are not set up yet
  *
- * A worker that is bound to the processor which has queued, or whose interrupt says that the engine is free, begins at once and finds
- * what it needs in the caches. Another processor, idle, would have to be woken each time.
+ * The workqueue is per CPU. Its worker runs on the CPU that pushed the job, or
+ * that got the engine's interrupt. There it starts at once, with warm caches.
+ * An unbound worker would need an idle CPU to be woken each time.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -227,7 +277,7 @@ int tessera_sched_queue_init(struct tessera_device *tdev)
 /**
  * tessera_sched_init() - start an engine's scheduler
  * @engine: the engine
- * @timeout_ms: how long a job may run
+ * @timeout_ms: time limit of a job
  *
  * Return: 0 or a negative error.
  */
@@ -251,12 +301,15 @@ int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms)
 }
 
 /**
- * tessera_sched_fini() - end the scheduler
- * @engine: the engine; all entities are gone and all jobs released
+ * tessera_sched_fini() - shut down an engine's scheduler
+ * @engine: the engine; all entities are gone and all jobs are released
  */
 void tessera_sched_fini(struct tessera_engine *engine)
 {
-	/* Running jobs is stopped before freeing them, which may have asked for more to be run. */
+	/*
+	 * Stop the work that runs jobs before the work that frees them, which
+	 * may have queued the former.
+	 */
 	drm_sched_wqueue_stop(&engine->sched);
 	flush_workqueue(engine->tdev->submit_wq);
 	if (engine->span)

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: trails
+ * DOC: dependency checks (trails)
  *
- * A second account of what jobs do to an object, kept by CONFIG_DRM_TESSERA_DEBUG only. What
- * orders jobs are the fences in reservations: one that is forgotten there, or looked for with
- * the wrong usage, shows as wrong bytes somewhere, some time. Here each job that is queued leaves
- * its fence, too, and who has collected what to wait for, or has waited, is compared with that: it
- * is told at once, every time, whether or not the jobs happen to run in the wrong order.
+ * A trail records which jobs access an object, to check the dependencies of
+ * later jobs. It exists only with CONFIG_DRM_TESSERA_DEBUG. Jobs are ordered by
+ * the fences in reservations. A fence that is missing there, or looked up with
+ * the wrong usage, leads to wrong bytes at some later time. A trail gets the
+ * fence of each queued job as well. The dependencies that a new job has
+ * collected, or the waits that a thread has done, are compared with the trail.
+ * Each missing dependency is thus reported at once, whether or not the jobs
+ * happen to run in the wrong order.
  *
- * Of page tables there is a trail as well; their changes are moves.
+ * Page tables have a trail, too. Their updates count as moves.
  *
- * A trail forgets what the last job waits for, and the oldest of many readers.
+ * A trail drops the records of jobs that a newer job waits for. If it is full,
+ * it drops the oldest reader.
  */
 
 #include <linux/dma-fence.h>
@@ -20,7 +24,7 @@
 #include "exec/exec.h"
 
 /**
- * tessera_trail_init() - begin where no job has been
+ * tessera_trail_init() - set up an empty trail
  * @trail: the trail
  */
 void tessera_trail_init(struct tessera_trail *trail)
@@ -29,8 +33,8 @@ void tessera_trail_init(struct tessera_trail *trail)
 }
 
 /**
- * tessera_trail_fini() - forget everything
- * @trail: the trail; nobody looks at it any more
+ * tessera_trail_fini() - drop all records
+ * @trail: the trail; it has no users left
  */
 void tessera_trail_fini(struct tessera_trail *trail)
 {
@@ -40,7 +44,7 @@ void tessera_trail_fini(struct tessera_trail *trail)
 		dma_fence_put(trail->steps[i].fence);
 }
 
-/* A job of @kind has waited for those. */
+/* The kinds of access that a job of @kind has waited for. */
 static u32 is_behind(u32 kind)
 {
 	switch (kind) {
@@ -53,7 +57,7 @@ static u32 is_behind(u32 kind)
 	}
 }
 
-/* The one to take for another job: an empty one, or the oldest. */
+/* The record to use for a new job: an unused one, or else the oldest. */
 static struct tessera_trail_step *oldest_step(struct tessera_trail *trail)
 {
 	struct tessera_trail_step *oldest = &trail->steps[0];
@@ -70,10 +74,11 @@ static struct tessera_trail_step *oldest_step(struct tessera_trail *trail)
 }
 
 /**
- * tessera_trail_add() - a job is queued
- * @trail: of what it works on; its fence is where others look for it already
- * @kind: what it does, one of TESSERA_TRAIL_*
- * @fence: its fence; the reference stays the caller's
+ * tessera_trail_add() - record a queued job
+ * @trail: the trail of the object or page tables that the job accesses. The
+ *	job's fence is already where other jobs look for it
+ * @kind: kind of access, one of TESSERA_TRAIL_*
+ * @fence: the job's fence; the caller keeps its reference
  */
 void tessera_trail_add(struct tessera_trail *trail, u32 kind, struct dma_fence *fence)
 {
@@ -101,10 +106,10 @@ void tessera_trail_add(struct tessera_trail *trail, u32 kind, struct dma_fence *
 }
 
 /**
- * tessera_trail_now() - remember which jobs are queued
+ * tessera_trail_now() - get the number of the last queued job
  * @trail: the trail
  *
- * Return: number of the last one.
+ * Return: the number, for tessera_trail_check_over().
  */
 u64 tessera_trail_now(struct tessera_trail *trail)
 {
@@ -118,10 +123,11 @@ u64 tessera_trail_now(struct tessera_trail *trail)
 }
 
 /**
- * tessera_trail_is_written() - ask whether an object's last move has the bytes it has now
- * @trail: the object's, whose reservation is held
+ * tessera_trail_is_written() - test whether an object was written after its
+ * last move
+ * @trail: the object's trail; its reservation is held
  *
- * Return: true if a job has been queued behind that move that writes it.
+ * Return: true if a job that writes the object was queued after its last move.
  */
 bool tessera_trail_is_written(struct tessera_trail *trail)
 {
@@ -158,11 +164,12 @@ static void check(struct tessera_trail *trail, u32 kinds, const struct tessera_f
 }
 
 /**
- * tessera_trail_check_job() - warn of a job that would not wait
- * @trail: of what it works on, whose reservation or lock is held
- * @kinds: what it has to wait for
+ * tessera_trail_check_job() - warn about missing dependencies of a job
+ * @trail: the trail of the object or page tables; its reservation or lock is
+ *	held
+ * @kinds: the kinds of access that @job has to wait for
  * @job: the job, not armed, with all its dependencies
- * @id: of the object, for the warning; 0: of page tables
+ * @id: id of the object, for the warning; 0 for page tables
  */
 void tessera_trail_check_job(struct tessera_trail *trail, u32 kinds, struct tessera_job *job,
 			     u32 id)
@@ -171,11 +178,11 @@ void tessera_trail_check_job(struct tessera_trail *trail, u32 kinds, struct tess
 }
 
 /**
- * tessera_trail_check_fences() - warn of a fence that would signal too early
- * @trail: of what it is about
- * @kinds: what it has to wait for
- * @fences: what it waits for
- * @id: of the object
+ * tessera_trail_check_fences() - warn about missing dependencies of a fence
+ * @trail: the trail of the object
+ * @kinds: the kinds of access that the fence has to wait for
+ * @fences: the fences that it waits for
+ * @id: id of the object
  */
 void tessera_trail_check_fences(struct tessera_trail *trail, u32 kinds,
 				const struct tessera_fences *fences, u32 id)
@@ -184,11 +191,12 @@ void tessera_trail_check_fences(struct tessera_trail *trail, u32 kinds,
 }
 
 /**
- * tessera_trail_check_over() - warn of somebody who has not waited
- * @trail: of what it is about
- * @kinds: what has to be over
- * @stamp: up to this job: what tessera_trail_now() has returned before the wait, or U64_MAX
- * @id: of the object
+ * tessera_trail_check_over() - warn about a missing wait of a thread
+ * @trail: the trail of the object
+ * @kinds: the kinds of access that must have ended
+ * @stamp: last job to check: the result of tessera_trail_now() before the wait,
+ *	or U64_MAX
+ * @id: id of the object
  */
 void tessera_trail_check_over(struct tessera_trail *trail, u32 kinds, u64 stamp, u32 id)
 {
