@@ -2,16 +2,20 @@
 /**
  * DOC: backlog
  *
- * All that a client has queued and that is not done, whatever it names: the jobs of all its contexts, those of
- * destroyed ones, too, in the order in which they were armed (WDDM: what a destroy waits for by default).
+ * The backlog of a client lists its unfinished jobs, in the order of arming. It
+ * includes the jobs of all its contexts, also of destroyed ones, and does not
+ * depend on the objects that they use. By default, a destroy takes effect only
+ * after all jobs in the backlog at that time, as in WDDM.
  *
- * Jobs are numbered. "All that is queued now" is the number of the last one, and is done when the first one
- * that is not finished has a higher number. So objects that are kept until then (cpu/destroy.c) stand in a second
- * list, each with a number, in their order, and whoever waits has a number, too. To keep an object, to add a job and to
- * take one out cost the same however many there are (DESTROY-3), and take no memory but the object's entry: a job
- * brings its own.
+ * Each job has a number. "All work queued so far" is the number of the last
+ * job. It is done when the first unfinished job has a higher number. Objects
+ * that are kept until then (cpu/destroy.c) are in a second list, each with such
+ * a number and in that order. A waiting thread has a number, too. Therefore
+ * keeping an object, adding a job and removing a job take constant time
+ * (DESTROY-3). They allocate only the entry of the object, since the list node
+ * is part of the job.
  *
- * The spinlock is a leaf, taken where fences signal.
+ * The spinlock is a leaf. It is taken where fences signal.
  */
 
 #include <linux/kref.h>
@@ -27,26 +31,29 @@
 #include "tessera_device.h"
 #include "tessera_wait.h"
 
-/* An object that is kept; a reference to it. Unplug waits for it. */
+/* An object that is kept, with a reference. Unplug waits for it. */
 struct backlog_object {
 	struct list_head node;
 	struct tessera_bo *bo;
-	/* Of the last job there was when it came. */
+	/* Number of the last job at the time when the object was added. */
 	u64 behind;
 };
 
 struct tessera_backlog {
 	struct kref ref;
 	struct tessera_device *tdev;
-	/* Lets go of objects; holds a reference while it is queued. */
+	/* Releases objects; holds a backlog reference while it is queued. */
 	struct work_struct work;
-	/* For the end of jobs. */
+	/* Threads in tessera_backlog_wait(). */
 	wait_queue_head_t wait;
-	/* Protects what follows. */
+	/* Protects the members below. */
 	spinlock_t lock;
-	/* How many jobs there have been. */
+	/* Number of the last job. */
 	u64 num_jobs;
-	/* &struct tessera_backlog_job and &struct backlog_object, each in the order of numbers. */
+	/*
+	 * Lists of &struct tessera_backlog_job and &struct backlog_object, each
+	 * in ascending order of numbers.
+	 */
 	struct list_head jobs;
 	struct list_head objects;
 };
@@ -102,7 +109,7 @@ static void backlog_work(struct work_struct *work)
 }
 
 /**
- * tessera_backlog_create() - the backlog of a new client
+ * tessera_backlog_create() - create the backlog of a new client
  * @tdev: the device
  *
  * Return: the backlog with one reference, or NULL.
@@ -154,9 +161,10 @@ void tessera_backlog_put(struct tessera_backlog *backlog)
 }
 
 /**
- * tessera_backlog_add() - a job is being queued
- * @backlog: its client's
- * @job: its place there; the job holds the backlog until tessera_backlog_done()
+ * tessera_backlog_add() - add a job that is about to be queued
+ * @backlog: the client's backlog
+ * @job: the job's entry. The job keeps a reference to the backlog until
+ *	tessera_backlog_done()
  */
 void tessera_backlog_add(struct tessera_backlog *backlog, struct tessera_backlog_job *job)
 {
@@ -167,9 +175,9 @@ void tessera_backlog_add(struct tessera_backlog *backlog, struct tessera_backlog
 }
 
 /**
- * tessera_backlog_done() - a job is finished
- * @backlog: its client's
- * @job: its place there
+ * tessera_backlog_done() - remove a finished job
+ * @backlog: the client's backlog
+ * @job: the job's entry
  *
  * Any context.
  */
@@ -204,7 +212,7 @@ static bool is_done(struct tessera_backlog *backlog, u64 number)
 }
 
 /**
- * tessera_backlog_wait() - wait for all that a client has queued up to now
+ * tessera_backlog_wait() - wait for all jobs that a client has queued so far
  * @backlog: the client's backlog
  *
  * Return: 0 or -ERESTARTSYS.
@@ -221,7 +229,9 @@ int tessera_backlog_wait(struct tessera_backlog *backlog)
 				  TASK_INTERRUPTIBLE);
 }
 
-/* False if nothing is unfinished. */
+/*
+ * Returns false if there is no unfinished job, so that the object is not kept.
+ */
 static bool keep(struct tessera_backlog *backlog, struct backlog_object *object)
 {
 	bool work;
@@ -237,20 +247,24 @@ static bool keep(struct tessera_backlog *backlog, struct backlog_object *object)
 }
 
 /**
- * tessera_backlog_keep() - keep an object until all is done that a client has queued up to now
+ * tessera_backlog_keep() - keep an object until all jobs queued so far have
+ * finished
  * @backlog: the client's backlog
  * @bo: the object
  *
- * Does not wait.
+ * Takes a reference to the object and does not wait.
  *
- * Return: 0, also if nothing is unfinished; or -ENOMEM.
+ * Return: 0, also if there is no unfinished job; or -ENOMEM.
  */
 int tessera_backlog_keep(struct tessera_backlog *backlog, struct tessera_bo *bo)
 {
 	struct tessera_device *tdev = backlog->tdev;
 	struct backlog_object *object;
 
-	/* A device that is going has no jobs. */
+	/*
+	 * After unplug all jobs are cancelled, so there is nothing to keep the
+	 * object for.
+	 */
 	if (tessera_job_queue_enter(tdev))
 		return 0;
 	object = kmalloc(sizeof(*object), GFP_KERNEL_ACCOUNT);

@@ -2,19 +2,27 @@
 /**
  * DOC: monitored fences
  *
- * A monitored fence is a timeline syncobj and a 64-bit value in memory that is at least what
- * the syncobj has reached. It only rises:
+ * A monitored fence is a timeline syncobj together with a 64-bit value in
+ * memory. The value is never lower than the point that the syncobj has reached,
+ * and it only rises. The rules are:
  *
- * - what is to be signalled is ordered when it is armed, under the lock of the client's set, and rises in that order;
- * - when a job is over the CPU publishes its values, before its fence signals and whatever became of it: so nobody
- *   waits for a job that failed, or that the device has forgotten. What is over before its turn is left to the one before it, as the
- *   points of the syncobj are, and so is a value from the CPU behind jobs that are not over;
- * - the device writes a value itself, by a SIGNAL packet behind the job's commands, if all that is to come before are jobs of the
- *   same context, which run in order. Jobs of different contexts do not wait for each other, so of those only the first has it written;
- * - the CPU writes by compare and exchange.
+ * - Values get their order when their jobs are armed, under the lock of the
+ *   client's set. They rise in that order.
+ * - When a job is over, the CPU publishes its values before its fence signals,
+ *   also if the job has failed. A waiter therefore does not hang on a job that
+ *   has failed or was lost by the device. If earlier values are still pending,
+ *   the value is published together with the preceding one, as points of a
+ *   syncobj are. The same holds for a value signalled by the CPU while jobs are
+ *   pending.
+ * - The device writes a value itself if all pending earlier values belong to
+ *   jobs of the same context, which run in order. It uses a SIGNAL packet after
+ *   the job's commands. Jobs of different contexts are not ordered, so with
+ *   several contexts only the first value is written by the device.
+ * - The CPU writes with compare and exchange.
  *
- * Locks: the set's mutex, a leaf, held from tessera_signals_begin() to tessera_signals_commit(); then
- * the fence's spinlock, taken in interrupts below the engine's.
+ * Locks: the set's mutex is a leaf among the mutexes, and is held from
+ * tessera_signals_begin() to tessera_signals_commit(). The fence's spinlock
+ * nests inside it. In interrupts it is taken inside the engine's lock.
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/hashtable.h>
@@ -40,34 +48,41 @@ struct tessera_monitored_set {
 	struct tessera_device *tdev;
 	struct drm_file *file;
 	struct tessera_account *account;
-	/* Protects all below, and the order in which values are armed. */
+	/*
+	 * Protects the members below, and the order in which values are armed.
+	 */
 	struct mutex lock;
 	struct xarray fences;
 	DECLARE_HASHTABLE(by_syncobj, 6);
-	/* Pages go with the set. */
+	/* Value pages; they live as long as the set. */
 	struct tessera_value_page **pages;
 	u32 num_pages;
 };
 
-/* One value that a job is to signal. */
+/* One value that a job signals. */
 struct tessera_signal {
 	struct tessera_monitored *fence;
 	struct tessera_signals *owner;
-	/* Among the fence's pending ones from commit on; it may be raised meanwhile, under the fence's lock. */
+	/*
+	 * Link in &tessera_monitored.pending, from commit on. While it is
+	 * there, @value may be raised under the fence's lock.
+	 */
 	struct list_head node;
 	u64 value;
-	/* Nothing higher was armed before it; as of begin. */
+	/*
+	 * No higher value was armed before; decided by tessera_signals_begin().
+	 */
 	bool live;
 };
 
 struct tessera_signals {
 	struct kref ref;
 	struct tessera_monitored_set *set;
-	/* Who is charged for it. */
+	/* The quota that is charged. */
 	struct tessera_quota *quota;
-	/* Of what context the job is: only compared. */
+	/* Identifies the job's context; only compared. */
 	const void *queue;
-	/* The packets. */
+	/* The SIGNAL packets. */
 	struct tessera_ib *ib;
 	u32 num;
 	u32 max;
@@ -75,23 +90,28 @@ struct tessera_signals {
 };
 
 struct tessera_monitored {
-	/* The table and each signal hold one. */
+	/* References: the table's, and one of each signal. */
 	struct kref ref;
 	struct drm_syncobj *syncobj;
 	struct tessera_value_page *page;
 	u32 slot;
 	struct hlist_node node;
-	/* Highest value that was armed, or signalled by the CPU; under the set's lock. */
+	/*
+	 * Highest value armed so far, or signalled by the CPU; under the set's
+	 * lock.
+	 */
 	u64 last;
-	/* Protects @pending, the values in it, and the CPU's writes. */
+	/*
+	 * Protects @pending, the values in it, @queue, and writes by the CPU.
+	 */
 	spinlock_t lock;
-	/* Signals of jobs that are not over, in the order of arming. */
+	/* Signals of unfinished jobs, in the order of arming. */
 	struct list_head pending;
-	/* All jobs of @pending are of this context; NULL: of several. */
+	/* The context of all jobs in @pending; NULL if there are several. */
 	const void *queue;
 };
 
-/* ---- Fences ----------------------------------------------------------------- */
+/* ---- Fences -------------------------------------------------------------- */
 
 static void monitored_release(struct kref *ref)
 {
@@ -119,7 +139,9 @@ static struct tessera_signal *monitored_last_locked(struct tessera_monitored *fe
 	       list_last_entry(&fence->pending, struct tessera_signal, node);
 }
 
-/* The device may be writing a higher value at this moment. */
+/*
+ * The device may write a higher value concurrently, hence compare and exchange.
+ */
 static void monitored_write_locked(struct tessera_monitored *fence, u64 value)
 {
 	u64 *at = tessera_value_page_cpu(fence->page, fence->slot);
@@ -147,7 +169,7 @@ static struct tessera_monitored *monitored_find_locked(struct tessera_monitored_
 	return NULL;
 }
 
-/* A value in a page of the set, or in a new one. */
+/* Allocate a slot in a page of the set, or in a new page. */
 static int monitored_take_value_locked(struct tessera_monitored_set *set,
 				       struct tessera_monitored *fence)
 {
@@ -186,7 +208,7 @@ static int monitored_add_locked(struct tessera_monitored_set *set,
 	ret = monitored_take_value_locked(set, fence);
 	if (ret)
 		return ret;
-	/* Somebody may have had it before. */
+	/* The slot may hold the value of an earlier fence. */
 	WRITE_ONCE(*tessera_value_page_cpu(fence->page, fence->slot),
 		   (__force u64)cpu_to_le64(fence->last));
 	ret = xa_alloc(&set->fences, id, fence, XA_LIMIT(1, TESSERA_MAX_MONITORED),
@@ -257,9 +279,9 @@ static int monitored_init_syncobj(struct tessera_monitored *fence)
 }
 
 /**
- * tessera_monitored_create() - make a monitored fence
- * @set: the client's, whose account is bound
- * @args: its initial value; receives the rest
+ * tessera_monitored_create() - create a monitored fence
+ * @set: the set of a client that is bound to a process
+ * @args: the initial value; receives the other members
  *
  * Return: 0, -ENOSPC if the process has too many of them, -ENOMEM or -ENODEV.
  */
@@ -288,11 +310,12 @@ int tessera_monitored_create(struct tessera_monitored_set *set,
 }
 
 /**
- * tessera_monitored_destroy() - take a fence out of its client's table
- * @set: the client's
- * @id: the fence
+ * tessera_monitored_destroy() - remove a fence from its client's table
+ * @set: the client's set
+ * @id: id of the fence
  *
- * Jobs that are to signal it still do; nobody sees the value any more.
+ * Jobs that are to signal the fence still do, but its value is no longer
+ * visible.
  *
  * Return: 0 or -ENOENT.
  */
@@ -329,13 +352,15 @@ static void monitored_raise_locked(struct tessera_monitored *fence, u64 value)
 
 /**
  * tessera_monitored_signal() - signal a fence from the CPU
- * @set: the client's
- * @id: the fence
+ * @set: the client's set
+ * @id: id of the fence
  * @value: the new value
  *
- * Behind jobs that are to signal lower ones and are not over, it has effect when they are.
+ * If jobs that signal lower values are unfinished, the value takes effect when
+ * they are over.
  *
- * Return: 0, -ENOENT, -EINVAL if the value is not above all before it, or -ENOMEM.
+ * Return: 0, -ENOENT, -EINVAL if the value is not above all earlier ones, or
+ * -ENOMEM.
  */
 int tessera_monitored_signal(struct tessera_monitored_set *set, u32 id, u64 value)
 {
@@ -366,12 +391,12 @@ int tessera_monitored_signal(struct tessera_monitored_set *set, u32 id, u64 valu
 }
 
 /**
- * tessera_monitored_set_create() - begin a client's set of fences
+ * tessera_monitored_set_create() - create a client's set of monitored fences
  * @tdev: the device
  * @file: the client
- * @account: who pays; outlives the set
+ * @account: the file's account, which is charged; outlives the set
  *
- * Return: the set, empty, or NULL without memory.
+ * Return: the empty set, or NULL if out of memory.
  */
 struct tessera_monitored_set *tessera_monitored_set_create(struct tessera_device *tdev,
 							   struct drm_file *file,
@@ -392,8 +417,9 @@ struct tessera_monitored_set *tessera_monitored_set_create(struct tessera_device
 }
 
 /**
- * tessera_monitored_set_destroy() - the client goes away
- * @set: its set; no submission of it is under way
+ * tessera_monitored_set_destroy() - destroy the set of a client that closes its
+ * file
+ * @set: the set; no submission of the client is in progress
  */
 void tessera_monitored_set_destroy(struct tessera_monitored_set *set)
 {
@@ -415,7 +441,7 @@ void tessera_monitored_set_destroy(struct tessera_monitored_set *set)
 	kfree(set);
 }
 
-/* ---- What a job signals ------------------------------------------------------- */
+/* ---- Signals of a job ---------------------------------------------------- */
 
 static void signals_release(struct kref *ref)
 {
@@ -471,7 +497,7 @@ static struct tessera_signals *signals_create(struct tessera_monitored_set *set,
 	return signals;
 }
 
-/* Signalling a fence twice is good if the value rises. */
+/* A job may signal the same fence several times if the value rises. */
 static bool signals_rise(const struct tessera_signals *signals,
 			 const struct tessera_monitored *fence, u64 value)
 {
@@ -502,15 +528,16 @@ static int signals_append_locked(struct tessera_signals *signals,
 }
 
 /**
- * tessera_signals_add() - a point of a timeline is to be signalled by a job
- * @signals: the values of the job, NULL if there are none yet
+ * tessera_signals_add() - let a job signal a point of a timeline
+ * @signals: the values of the job; points to NULL if there are none yet
  * @set: the client's monitored fences
- * @quota: of the client; outlives the signals
- * @syncobj: the timeline; nothing is done unless it is that of a monitored fence
+ * @quota: the client's quota; outlives the signals
+ * @syncobj: the timeline; ignored unless it belongs to a monitored fence
  * @value: the point
- * @max: most calls for one job
+ * @max: maximum number of values of the job
  *
- * Return: 1 if it is a value now, 0 if there is no such fence, -EINVAL if the value does not rise, or -ENOMEM.
+ * Return: 1 if the value was added, 0 if @syncobj belongs to no monitored
+ * fence, -EINVAL if the value does not rise, or -ENOMEM.
  */
 int tessera_signals_add(struct tessera_signals **signals, struct tessera_monitored_set *set,
 			struct tessera_quota *quota, struct drm_syncobj *syncobj, u64 value,
@@ -534,8 +561,8 @@ int tessera_signals_add(struct tessera_signals **signals, struct tessera_monitor
 }
 
 /**
- * tessera_signals_prepare() - get memory for the packets
- * @signals: the values of a job, all of them
+ * tessera_signals_prepare() - allocate memory for the SIGNAL packets
+ * @signals: the values of a job, complete
  *
  * Return: 0 or -ENOMEM.
  */
@@ -565,8 +592,9 @@ static void signal_write_packet(struct tessera_signal *signal, struct tessera_pk
 }
 
 /*
- * Whether nothing that is to come before can come later: it may be published in the meantime, but no more be armed. Called
- * under the set's lock.
+ * True if all earlier values of the fence will be written before this one.
+ * Called under the set's lock, so no value can be armed meanwhile. Values may
+ * be published meanwhile, which does no harm.
  */
 static bool signal_is_ordered(struct tessera_signal *signal)
 {
@@ -580,7 +608,10 @@ static bool signal_is_ordered(struct tessera_signal *signal)
 	return ordered;
 }
 
-/* False if somebody has armed, or signalled, a higher value meanwhile: whoever waits for this one is woken by that. */
+/*
+ * Returns false if a value was overtaken: a higher one was armed or signalled
+ * meanwhile. The higher value also wakes the waiters for this one.
+ */
 static bool signals_choose_locked(struct tessera_signals *signals)
 {
 	bool all = true;
@@ -609,15 +640,19 @@ static void signals_write_packets(struct tessera_signals *signals, struct tesser
 }
 
 /**
- * tessera_signals_begin() - have a job signal its values
+ * tessera_signals_begin() - make a job signal its values
  * @signals: the values
- * @job: the job, all its other commands in place; NULL if it does not run
- * @queue: its context
- * @late: other jobs of the submission are armed already: values that were overtaken are left out
+ * @job: the job, complete except for the SIGNAL packets; NULL if it does not
+ *	run
+ * @queue: identifies the job's context
+ * @late: other jobs of the submission are already armed: skip overtaken values
+ *	instead of failing
  *
- * The last thing before the job is armed that can fail. After success tessera_signals_commit() or _cancel() has to follow.
+ * This is the last step before the job is armed that can fail. On success it
+ * returns with the set's lock held. tessera_signals_commit() or
+ * tessera_signals_cancel() must follow and drops the lock.
  *
- * Return: 0, or, unless @late, -EINVAL if a value has been overtaken.
+ * Return: 0, or -EINVAL if a value was overtaken and @late is false.
  */
 int tessera_signals_begin(struct tessera_signals *signals, struct tessera_job *job,
 			  const void *queue, bool late)
@@ -635,11 +670,11 @@ int tessera_signals_begin(struct tessera_signals *signals, struct tessera_job *j
 }
 
 /**
- * tessera_signals_live() - ask whether a value counts
- * @signals: the values, between begin and commit
- * @index: which of them, in the order they were added
+ * tessera_signals_live() - test whether a value is to be signalled
+ * @signals: the values, between tessera_signals_begin() and commit
+ * @index: index of the value, in the order of tessera_signals_add()
  *
- * Return: false if it was overtaken.
+ * Return: false if the value was overtaken.
  */
 bool tessera_signals_live(const struct tessera_signals *signals, u32 index)
 {
@@ -647,8 +682,8 @@ bool tessera_signals_live(const struct tessera_signals *signals, u32 index)
 }
 
 /**
- * tessera_signals_cancel() - the job will not be armed
- * @signals: the values, after begin
+ * tessera_signals_cancel() - drop the lock without arming the job
+ * @signals: the values, after tessera_signals_begin()
  */
 void tessera_signals_cancel(struct tessera_signals *signals)
 {
@@ -656,8 +691,10 @@ void tessera_signals_cancel(struct tessera_signals *signals)
 }
 
 /**
- * tessera_signals_commit() - the job is armed
- * @signals: the values
+ * tessera_signals_commit() - make the values of an armed job pending
+ * @signals: the values, after tessera_signals_begin()
+ *
+ * Drops the set's lock.
  */
 void tessera_signals_commit(struct tessera_signals *signals)
 {
@@ -681,7 +718,10 @@ void tessera_signals_commit(struct tessera_signals *signals)
 	mutex_unlock(&signals->set->lock);
 }
 
-/* What is not its turn yet comes with the one before it, as the points of the syncobj do. */
+/*
+ * Publish a value. If earlier values are pending, merge it into the preceding
+ * one, as the points of a syncobj do.
+ */
 static void signal_publish_locked(struct tessera_signal *signal)
 {
 	struct tessera_monitored *fence = signal->fence;
@@ -698,10 +738,10 @@ static void signal_publish_locked(struct tessera_signal *signal)
 }
 
 /**
- * tessera_signals_publish() - the job is over
+ * tessera_signals_publish() - publish the values of a job that is over
  * @signals: the values, or NULL
  *
- * Any context; may be called again.
+ * Any context. Calling it again has no effect.
  */
 void tessera_signals_publish(struct tessera_signals *signals)
 {

@@ -2,9 +2,10 @@
 /**
  * DOC: syncobj lists
  *
- * Fences a submission waits for and syncobjs it signals, binary and timeline. All that
- * can fail is done when the list is read, and what concerns monitored fences before the job is armed; signalling
- * allocates nothing. No locks.
+ * Fences that a submission waits for, and syncobjs that it signals, binary and
+ * timeline. All steps that can fail are done when the list is read, except for
+ * those of monitored fences, which are done just before the job is armed.
+ * Signalling allocates nothing. No locks.
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/dma-fence-unwrap.h>
@@ -20,13 +21,13 @@
 #include "sync/sync.h"
 #include "tessera_device.h"
 
-/* Either a fence to wait for, or a syncobj to signal. */
+/* A fence to wait for, or a syncobj to signal. */
 struct tessera_sync_item {
 	struct dma_fence *wait;
 	struct drm_syncobj *signal;
 	struct dma_fence_chain *chain;
 	u64 point;
-	/* Of the value of a monitored fence, counted from 1; 0: of none. */
+	/* Index of the value in @signals plus 1; 0: not a monitored fence. */
 	u32 value;
 };
 
@@ -44,7 +45,10 @@ static int sync_check(const struct drm_tessera_sync *sync)
 	return timeline == !!sync->point ? 0 : -EINVAL;
 }
 
-/* Those of a container's fences that have not signalled, and are of no job of @engine, or of the device. */
+/*
+ * Add a container's unsignalled fences to @found, except for those of jobs of
+ * @engine or, with NULL, of the device.
+ */
 static int add_foreign(struct tessera_fences *found, struct tessera_device *tdev,
 		       const struct tessera_engine *engine, struct dma_fence *wait)
 {
@@ -70,8 +74,9 @@ static int add_foreign(struct tessera_fences *found, struct tessera_device *tdev
 }
 
 /*
- * Wait until there is a fence, if the element says so, and note what of it is foreign. The core gives up
- * after some seconds, and knows nothing of devices that go.
+ * Add the foreign fences of an element to @found. With WAIT_FOR_SUBMIT, wait
+ * until the syncobj has a fence. The core gives up after some seconds and does
+ * not notice unplug, so call it in a loop.
  */
 static int sync_await(struct tessera_device *tdev, struct drm_file *file,
 		      const struct drm_tessera_sync *sync, struct tessera_fences *found)
@@ -88,10 +93,16 @@ static int sync_await(struct tessera_device *tdev, struct drm_file *file,
 					     wait ? DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT : 0,
 					     &fence);
 	} while (wait && ret == -ETIME && !fence);
-	/* What it leaves behind on failure it has dropped, unless it has waited. */
+	/*
+	 * Without WAIT_FOR_SUBMIT, the core leaves a stale pointer in @fence on
+	 * failure.
+	 */
 	if (!wait && ret)
 		return ret;
-	/* It may come at the moment the core gives up. */
+	/*
+	 * A fence that arrives just when the core gives up is returned with
+	 * -ETIME.
+	 */
 	if (!ret || ret == -ETIME)
 		ret = add_foreign(found, tdev, NULL, fence);
 	dma_fence_put(fence);
@@ -100,16 +111,18 @@ static int sync_await(struct tessera_device *tdev, struct drm_file *file,
 }
 
 /**
- * tessera_syncs_await() - wait for others to submit what a submission is to wait for, and for what is foreign of it
+ * tessera_syncs_await() - wait until all fences of a list exist, and for the
+ * foreign ones
  * @tdev: the device
  * @file: the client
  * @list: a copy of the list
- * @count: its length
+ * @count: length of the list
  *
- * As long as it takes, so nothing at all may be held, nor charged.
+ * The wait is unbounded, so the caller must hold no lock and must not have
+ * charged anything.
  *
- * Return: 0, -EINVAL for bad flags or nothing to wait for, -ENOENT for an unknown syncobj, -ENODEV, -ENOMEM or
- * -ERESTARTSYS.
+ * Return: 0, -EINVAL for bad flags or a syncobj without a fence, -ENOENT for an
+ * unknown syncobj, -ENODEV, -ENOMEM or -ERESTARTSYS.
  */
 int tessera_syncs_await(struct tessera_device *tdev, struct drm_file *file,
 			const struct drm_tessera_sync *list, u32 count)
@@ -118,7 +131,10 @@ int tessera_syncs_await(struct tessera_device *tdev, struct drm_file *file,
 	u32 i;
 	int ret = 0;
 
-	/* No wait for what is refused afterwards. */
+	/*
+	 * Check all elements first: do not wait for a list that is then
+	 * refused.
+	 */
 	for (i = 0; i < count && !ret; i++)
 		ret = sync_check(&list[i]);
 	for (i = 0; i < count && !ret; i++)
@@ -143,7 +159,10 @@ static int sync_item_init(struct tessera_sync_item *item, struct drm_file *file,
 		return ret;
 
 	if (!(sync->flags & DRM_TESSERA_SYNC_SIGNAL)) {
-		/* On failure it may leave a fence behind that it has dropped. */
+		/*
+		 * On failure, the core may store a pointer after dropping its
+		 * reference.
+		 */
 		ret = drm_syncobj_find_fence(file, sync->handle, sync->point, 0, &wait);
 		if (!ret)
 			item->wait = wait;
@@ -191,9 +210,11 @@ static int syncs_init_signals(struct tessera_syncs *syncs, struct tessera_monito
  * tessera_syncs_wait() - wait for fences of the list
  * @syncs: the list
  * @tdev: the device
- * @engine: all but those of its jobs; NULL: the foreign ones
+ * @engine: wait for all fences but those of this engine's jobs; NULL: wait for
+ *	the foreign fences
  *
- * Nothing may be armed. With NULL no lock may be held, else none but the context's.
+ * Nothing may be armed. The caller must hold no lock. With @engine it may hold
+ * its context's lock.
  *
  * Return: 0, -ENODEV, -ENOMEM or -ERESTARTSYS.
  */
@@ -216,20 +237,21 @@ int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device 
 }
 
 /**
- * tessera_syncs_init() - look up what a user's list names
- * @syncs: the result; tessera_syncs_fini() even after a failure
+ * tessera_syncs_init() - look up the fences and syncobjs of a user's list
+ * @syncs: the result; call tessera_syncs_fini() even after a failure
  * @tdev: the device
  * @file: the client
- * @fences: its monitored fences, or NULL: their values stay as they are
- * @quota: its quota
+ * @fences: the client's monitored fences; NULL: leave their values unchanged
+ * @quota: the client's quota
  * @list: a copy of the list
- * @count: its length
+ * @count: length of the list
  *
- * Waits for foreign fences, which others may have put into a syncobj since tessera_syncs_await(). No lock may be
- * held.
+ * Waits for foreign fences that were put into a syncobj since
+ * tessera_syncs_await(). The caller must hold no lock.
  *
  * Return: 0, -ENOENT for an unknown syncobj, -EINVAL for bad flags, a wait for
- * what has no fence or a monitored fence that would not rise, or an error of tessera_syncs_wait().
+ * a syncobj without a fence or a value of a monitored fence that does not rise,
+ * -ENOMEM, or an error of tessera_syncs_wait().
  */
 int tessera_syncs_init(struct tessera_syncs *syncs, struct tessera_device *tdev,
 		       struct drm_file *file, struct tessera_monitored_set *fences,
@@ -255,8 +277,8 @@ int tessera_syncs_init(struct tessera_syncs *syncs, struct tessera_device *tdev,
 }
 
 /**
- * tessera_syncs_fini() - drop all that a list holds
- * @syncs: the list, zeroed or initialised
+ * tessera_syncs_fini() - release the references of a list
+ * @syncs: the list, zeroed or initialized
  */
 void tessera_syncs_fini(struct tessera_syncs *syncs)
 {
@@ -277,7 +299,7 @@ void tessera_syncs_fini(struct tessera_syncs *syncs)
 	syncs->count = 0;
 }
 
-/* Own fences are ordinary dependencies. */
+/* Make the fences of this device's jobs dependencies of @job. */
 static int sync_add_wait(struct tessera_job *job, struct dma_fence *wait)
 {
 	struct tessera_device *tdev = job->engine->tdev;
@@ -301,9 +323,9 @@ static int sync_add_wait(struct tessera_job *job, struct dma_fence *wait)
 /**
  * tessera_syncs_add_waits() - make a job wait for the fences of the list
  * @syncs: the list
- * @job: a job that is not armed yet
+ * @job: the job, not armed
  *
- * tessera_syncs_init() has waited for the foreign ones.
+ * Foreign fences are skipped. tessera_syncs_init() has waited for them.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -320,11 +342,12 @@ int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_jo
 }
 
 /**
- * tessera_syncs_charge() - charge a job for what signalling the list leaves in syncobjs
+ * tessera_syncs_charge() - charge a job for the memory that signalling leaves
+ * in syncobjs
  * @syncs: the list
  * @job: the job that signals it, not armed
  *
- * The core frees a point of a timeline some time after its fence has signalled.
+ * The core frees a timeline point some time after its fence has signalled.
  */
 void tessera_syncs_charge(const struct tessera_syncs *syncs, struct tessera_job *job)
 {
@@ -340,7 +363,7 @@ static void sync_signal(struct tessera_sync_item *item, struct dma_fence *fence)
 {
 	if (item->chain) {
 		drm_syncobj_add_point(item->signal, item->chain, fence, item->point);
-		/* Now the syncobj's. */
+		/* The syncobj owns it now. */
 		item->chain = NULL;
 	} else {
 		drm_syncobj_replace_fence(item->signal, fence);
@@ -349,8 +372,10 @@ static void sync_signal(struct tessera_sync_item *item, struct dma_fence *fence)
 
 /**
  * tessera_syncs_commit() - put a fence into the monitored fences of the list
- * @syncs: the list
- * @fence: fence of an armed job, which tessera_part_signal() was called for; before it is pushed
+ * @syncs: the list, after tessera_signals_begin()
+ * @fence: fence of an armed job that is not pushed yet
+ *
+ * Drops the lock of the client's monitored fences.
  */
 void tessera_syncs_commit(struct tessera_syncs *syncs, struct dma_fence *fence)
 {
@@ -372,8 +397,8 @@ void tessera_syncs_commit(struct tessera_syncs *syncs, struct dma_fence *fence)
  * @syncs: the list
  * @fence: fence of a job that was pushed
  *
- * The core walks the points of a timeline, however many a client has made. So no lock may be held
- * but the context's.
+ * The core walks the points of a timeline, and a client can create any number
+ * of them. The caller may therefore hold no lock but its context's.
  */
 void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence)
 {

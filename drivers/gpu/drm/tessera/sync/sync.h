@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the layers above may use of sync/: fences that user space names or waits for. */
+/*
+ * Interface of sync/ for the layers above: fences that user space names or
+ * waits for.
+ */
 #ifndef __TESSERA_SYNC_H__
 #define __TESSERA_SYNC_H__
 
@@ -28,12 +31,12 @@ struct tessera_value_page;	/* value_page.c */
 /* sync/backlog.c */
 
 /**
- * struct tessera_backlog_job - a job of a client that is not finished
+ * struct tessera_backlog_job - entry of an unfinished job in a client's backlog
  */
 struct tessera_backlog_job {
-	/** @node: in the client's, under its lock */
+	/** @node: link in the backlog's list, under its lock */
 	struct list_head node;
-	/** @number: how many the client had queued with it */
+	/** @number: the job's number, counted per client */
 	u64 number;
 };
 
@@ -63,7 +66,7 @@ u64 tessera_value_page_offset(struct tessera_value_page *page);
 
 /* sync/monitored.c */
 
-/** TESSERA_MAX_MONITORED: monitored fences one process may have */
+/** TESSERA_MAX_MONITORED: maximum number of monitored fences of one process */
 #define TESSERA_MAX_MONITORED	4096
 
 struct tessera_monitored_set *tessera_monitored_set_create(struct tessera_device *tdev,
@@ -91,14 +94,15 @@ void tessera_signals_put(struct tessera_signals *signals);
 /* sync/sync.c */
 
 /**
- * struct tessera_syncs - fences a submission waits for, and syncobjs it signals
+ * struct tessera_syncs - fences that a submission waits for, and syncobjs that
+ * it signals
  */
 struct tessera_syncs {
-	/** @items: one for each element of the user's list */
+	/** @items: one entry for each element of the user's list */
 	struct tessera_sync_item *items;
-	/** @count: elements of @items */
+	/** @count: number of @items */
 	u32 count;
-	/** @signals: values of monitored fences among them, or NULL */
+	/** @signals: the values of monitored fences in the list, or NULL */
 	struct tessera_signals *signals;
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: pages of values
+ * DOC: value pages
  *
- * A page of 64-bit values that the device writes and user space reads: those of one client,
- * never of two. It is a GEM object without a handle, so that mmap() finds it, and nothing else
- * does. Mappings are read-only for good.
+ * A value page holds 64-bit values that the device writes and user space reads.
+ * All values of a page belong to one client. The page is a GEM object without a
+ * handle, so that only mmap() can find it. Mappings are permanently read-only.
  *
- * The page is the kernel's and outlives the hardware; only its DMA address goes when the device
- * is unplugged. The list of pages has a mutex, a leaf.
+ * The kernel owns the page, which outlives the hardware. Only its DMA mapping
+ * goes when the device is unplugged. The list of pages has a mutex, a leaf.
  */
 #include <linux/bitmap.h>
 #include <linux/dma-mapping.h>
@@ -27,15 +27,15 @@
 struct tessera_value_page {
 	struct drm_gem_object base;
 	struct page *page;
-	/* Of @page, as long as the list says that it is there. */
+	/* DMA address of @page, valid while @node is in the list. */
 	dma_addr_t dma;
-	/* In the device's list while the device can reach it. */
+	/* Link in the device's list while the page is mapped for DMA. */
 	struct list_head node;
 	DECLARE_BITMAP(taken, VALUES_PER_PAGE);
 };
 
 struct tessera_value_pages {
-	/* Protects @list, and DMA addresses; a leaf. */
+	/* Protects @list and the DMA addresses; a leaf. */
 	struct mutex lock;
 	struct list_head list;
 };
@@ -53,7 +53,7 @@ static void value_pages_fini(struct drm_device *drm, void *data)
 }
 
 /**
- * tessera_value_pages_init() - set up the list of pages
+ * tessera_value_pages_init() - set up the list of value pages
  * @tdev: the device
  *
  * Return: 0 or -ENOMEM.
@@ -72,7 +72,10 @@ int tessera_value_pages_init(struct tessera_device *tdev)
 	return drmm_add_action_or_reset(&tdev->drm, value_pages_fini, pages);
 }
 
-/* The page itself stays: it has a reference of its own. */
+/*
+ * The page itself stays, because value_page_alloc() took a reference of its
+ * own.
+ */
 static void value_page_unmap_locked(struct tessera_device *tdev, struct tessera_value_page *page)
 {
 	lockdep_assert_held(&tdev->value_pages->lock);
@@ -84,8 +87,8 @@ static void value_page_unmap_locked(struct tessera_device *tdev, struct tessera_
 }
 
 /**
- * tessera_value_pages_unplug() - the device writes to no page any more
- * @tdev: the device, unplugged, all jobs released
+ * tessera_value_pages_unplug() - remove the DMA mappings of all pages
+ * @tdev: the device, unplugged and with all jobs released
  */
 void tessera_value_pages_unplug(struct tessera_device *tdev)
 {
@@ -124,7 +127,7 @@ static int value_page_mmap(struct drm_gem_object *gem, struct vm_area_struct *vm
 {
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return -EACCES;
-	/* Nor later, by mprotect() or by a debugger. */
+	/* Prevent mprotect() and debuggers from making it writable later. */
 	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE | VM_MAYEXEC);
 
 	return 0;
@@ -148,7 +151,11 @@ static int value_page_alloc(struct tessera_device *tdev, struct tessera_value_pa
 
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
-	/* One the device reaches as it is: what it writes, a mapping shows at once. Zeroed. */
+	/*
+	 * dma_alloc_pages() returns a zeroed page that is mapped without a
+	 * bounce buffer. Mappings of the page show the device's writes at once,
+	 * without a dma_sync call, where DMA is cache coherent.
+	 */
 	page->page = dma_alloc_pages(tdev->drm.dev, PAGE_SIZE, &page->dma, DMA_BIDIRECTIONAL,
 				     GFP_KERNEL_ACCOUNT);
 	if (page->page) {
@@ -163,9 +170,9 @@ static int value_page_alloc(struct tessera_device *tdev, struct tessera_value_pa
 }
 
 /**
- * tessera_value_page_create() - make a page
+ * tessera_value_page_create() - allocate a value page
  * @tdev: the device
- * @file: who may map it
+ * @file: the client that may map it
  *
  * Return: the page with one reference, all values 0; or -ENOMEM, -ENODEV.
  */
@@ -199,9 +206,9 @@ struct tessera_value_page *tessera_value_page_create(struct tessera_device *tdev
 }
 
 /**
- * tessera_value_page_revoke() - its client has gone
+ * tessera_value_page_revoke() - revoke the client's permission to map a page
  * @page: the page
- * @file: of tessera_value_page_create()
+ * @file: the client of tessera_value_page_create()
  */
 void tessera_value_page_revoke(struct tessera_value_page *page, struct drm_file *file)
 {
@@ -229,10 +236,10 @@ void tessera_value_page_put(struct tessera_value_page *page)
 }
 
 /**
- * tessera_value_page_take() - take a value that nobody has
- * @page: the page; one caller at a time
+ * tessera_value_page_take() - allocate a slot for a value
+ * @page: the page; the caller serializes calls
  *
- * Return: its slot, or -ENOSPC.
+ * Return: the slot, or -ENOSPC.
  */
 int tessera_value_page_take(struct tessera_value_page *page)
 {
@@ -246,9 +253,9 @@ int tessera_value_page_take(struct tessera_value_page *page)
 }
 
 /**
- * tessera_value_page_give() - give a value back
+ * tessera_value_page_give() - free a slot
  * @page: the page
- * @slot: the value, which nobody writes any more
+ * @slot: the slot; its value is no longer written
  */
 void tessera_value_page_give(struct tessera_value_page *page, u32 slot)
 {
@@ -256,11 +263,11 @@ void tessera_value_page_give(struct tessera_value_page *page, u32 slot)
 }
 
 /**
- * tessera_value_page_cpu() - where the kernel sees a value
+ * tessera_value_page_cpu() - get the kernel address of a value
  * @page: the page
- * @slot: which value
+ * @slot: slot of the value
  *
- * Return: its address; little endian, as the device writes it.
+ * Return: the address; the value is little endian, as the device writes it.
  */
 u64 *tessera_value_page_cpu(struct tessera_value_page *page, u32 slot)
 {
@@ -268,11 +275,11 @@ u64 *tessera_value_page_cpu(struct tessera_value_page *page, u32 slot)
 }
 
 /**
- * tessera_value_page_dma() - where the device sees a value
- * @page: the page; the device is there
- * @slot: which value
+ * tessera_value_page_dma() - get the DMA address of a value
+ * @page: the page; the device is not unplugged
+ * @slot: slot of the value
  *
- * Return: its DMA address.
+ * Return: the DMA address.
  */
 dma_addr_t tessera_value_page_dma(struct tessera_value_page *page, u32 slot)
 {
@@ -280,10 +287,10 @@ dma_addr_t tessera_value_page_dma(struct tessera_value_page *page, u32 slot)
 }
 
 /**
- * tessera_value_page_offset() - where to map a page
+ * tessera_value_page_offset() - get the offset at which to map a page
  * @page: the page
  *
- * Return: an offset for mmap() of the DRM file.
+ * Return: the offset for mmap() of the DRM file.
  */
 u64 tessera_value_page_offset(struct tessera_value_page *page)
 {
