@@ -3,8 +3,8 @@
  * DOC: opcode table
  *
  * One row for each packet that user space may send: its length, the header
- * flags it may carry and what each of its dwords holds. What has no row is
- * refused. Called by the validator; no locks, no state.
+ * flags that it may carry, and the contents of each of its dwords. Packets
+ * without a row are refused. Called by the validator; no locks, no state.
  */
 #include "cmd_defs.h"
 

@@ -7,7 +7,7 @@
 #include "tessera/tessera_hw.h"
 
 /**
- * enum tessera_cmd_operand - what one payload dword of a user packet holds
+ * enum tessera_cmd_operand - contents of one payload dword of a user packet
  */
 enum tessera_cmd_operand {
 	/** @TESSERA_CMD_ANY: a value the device checks when it uses it */
@@ -16,7 +16,10 @@ enum tessera_cmd_operand {
 	TESSERA_CMD_ZERO,
 	/** @TESSERA_CMD_SLOT: a binding slot id */
 	TESSERA_CMD_SLOT,
-	/** @TESSERA_CMD_PATCHED: overwritten by the kernel before the device sees it */
+	/**
+	 * @TESSERA_CMD_PATCHED: overwritten by the kernel before the device
+	 * reads it
+	 */
 	TESSERA_CMD_PATCHED,
 	/** @TESSERA_CMD_SURFACE: format, layout and access of a binding */
 	TESSERA_CMD_SURFACE,
@@ -26,10 +29,10 @@ enum tessera_cmd_operand {
 #define TESSERA_CMD_MAX_OPERANDS	9
 
 /**
- * enum tessera_cmd_shape - how the length of a packet is known
+ * enum tessera_cmd_shape - how the length of a packet is determined
  */
 enum tessera_cmd_shape {
-	/** @TESSERA_CMD_UNKNOWN: no packet user space may send */
+	/** @TESSERA_CMD_UNKNOWN: not a packet that user space may send */
 	TESSERA_CMD_UNKNOWN = 0,
 	/** @TESSERA_CMD_FIXED: exactly &tessera_cmd_def.dwords */
 	TESSERA_CMD_FIXED,
@@ -49,7 +52,9 @@ struct tessera_cmd_def {
 	u8 dwords;
 	/** @flags: header flags user space may set */
 	u8 flags;
-	/** @operands: &enum tessera_cmd_operand of dword 1 on */
+	/**
+	 * @operands: &enum tessera_cmd_operand of each dword from dword 1 on
+	 */
 	u8 operands[TESSERA_CMD_MAX_OPERANDS];
 };
 

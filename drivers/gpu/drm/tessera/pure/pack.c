@@ -2,19 +2,20 @@
 /**
  * DOC: packing
  *
- * Puts a set of allocations into a set of free ranges. Called by the split
- * planner, takes no lock, allocates nothing.
+ * Places a set of allocations into a set of free ranges (gaps). Called by the
+ * split planner; takes no lock, allocates nothing.
  *
- * tessera_pack_solve() is what decides whether a split point is feasible, and what
- * finds the places when nothing else does; so what is accepted can be placed. It
- * tries a few orders, and then all ways, within a budget of steps.
+ * tessera_pack_solve() decides whether a split point is feasible. It is also
+ * the last method that finds places at a cut. Each split point that is accepted
+ * can therefore be placed. It tries a few orders, and then all arrangements,
+ * within a budget of steps.
  */
 #include "pack.h"
 
-/* Steps one exhaustive search may take. */
+/* Maximum number of steps of one exhaustive search. */
 #define SEARCH_LIMIT		400000ULL
 
-/* Lowest place for an item in what is left of a gap, or U64_MAX. */
+/* Return the lowest place for an item in the rest of a gap, or U64_MAX. */
 static u64 gap_fit(const struct tessera_pack *pack, const struct tessera_pack_gap *gap,
 		   const struct tessera_pack_item *item)
 {
@@ -69,7 +70,10 @@ static bool item_first_fit(struct tessera_pack *pack, struct tessera_pack_item *
 					  &cursor)) != 0xff) {
 		struct tessera_pack_seg *at = &pack->seg[seg];
 
-		/* Gaps that are full stay so. */
+		/*
+		 * Full gaps stay full until tessera_pack_rewind(), so skip them
+		 * for good.
+		 */
 		while (at->first < at->end &&
 		       pack->gap[at->first].end - pack->gap[at->first].cur <
 		       at->granularity)
@@ -88,11 +92,13 @@ static bool item_first_fit(struct tessera_pack *pack, struct tessera_pack_item *
 }
 
 /**
- * tessera_pack_first_fit() - place items in order, each at the lowest place left
- * @pack: the problem; tessera_pack_rewind() was called, the caller may have filled
- *        gaps since
+ * tessera_pack_first_fit() - place items in order, each at the lowest free
+ * place
+ * @pack: the problem, after tessera_pack_rewind(); the caller may have filled
+ *	gaps since
  *
- * Return: true if every item found a place; also false if the budget ran out.
+ * Return: true if every item was placed; false if one was not, or if the budget
+ * ran out.
  */
 bool tessera_pack_first_fit(struct tessera_pack *pack)
 {
@@ -107,7 +113,7 @@ bool tessera_pack_first_fit(struct tessera_pack *pack)
 	return true;
 }
 
-/* Least that an item takes anywhere. */
+/* The fewest bytes that an item takes in any segment that may hold it. */
 static u64 least_bytes(const struct tessera_pack *pack,
 		       const struct tessera_pack_item *item)
 {
@@ -135,8 +141,9 @@ static void find_largest_gaps(const struct tessera_pack *pack, u32 *largest)
 }
 
 /*
- * Everything into the largest gap that it may be in, by falling alignment: what a
- * running sum per segment answers for.
+ * Place each item into the largest gap that may hold it, by descending
+ * alignment. The quick feasibility check counts bytes per segment on the
+ * assumption that this works (choose_homes() in split_feasible.c).
  */
 static bool fit_homes(struct tessera_pack *pack)
 {
@@ -175,7 +182,7 @@ static bool is_like(const struct tessera_pack_item *a, const struct tessera_pack
 
 /**
  * struct search - state of the exhaustive search
- * @need: bytes that the items not placed yet take at least
+ * @need: lower bound of the bytes that the items not placed yet take
  * @left: items not placed yet
  * @gap: gap that is being filled
  * @from: first item to try
@@ -207,7 +214,7 @@ static void search_begin(struct tessera_pack *pack, struct search *search)
 	}
 }
 
-/* Is there an item left that could not be in any later gap? */
+/* True if an item that is left cannot go into any later gap. */
 static bool strands_item(const struct tessera_pack *pack, const struct search *search)
 {
 	u32 later = 0, i;
@@ -221,7 +228,10 @@ static bool strands_item(const struct tessera_pack *pack, const struct search *s
 	return false;
 }
 
-/* Next choice at this level; n_item means the next gap, more that there is none. */
+/*
+ * Next choice at this level: an item; @n_item for the next gap; more if there
+ * is none.
+ */
 static u32 search_choice(const struct tessera_pack *pack, const struct search *search)
 {
 	const struct tessera_pack_gap *gap = &pack->gap[search->gap];
@@ -235,7 +245,10 @@ static u32 search_choice(const struct tessera_pack *pack, const struct search *s
 		if (item->used || !(item->mask & BIT(gap->seg)) ||
 		    gap_fit(pack, gap, item) == U64_MAX)
 			continue;
-		/* One like it comes earlier and is free: trying both is a waste. */
+		/*
+		 * An identical item that comes earlier is unused. Trying both
+		 * would be redundant.
+		 */
 		if (i && !item[-1].used && is_like(item, item - 1))
 			continue;
 		return i;
@@ -266,7 +279,7 @@ static void search_take(struct tessera_pack *pack, struct search *search, u32 ch
 	search->left--;
 }
 
-/* Take back the last choice, and go on behind it. */
+/* Undo the last choice, and continue with the one after it. */
 static void search_undo(struct tessera_pack *pack, struct search *search)
 {
 	const struct tessera_pack_frame *frame = &pack->frame[--search->depth];
@@ -286,9 +299,9 @@ static void search_undo(struct tessera_pack *pack, struct search *search)
 }
 
 /*
- * Place items wherever they fit, trying everything. Any packing can be pushed down
- * until each item touches the one below it, so it is enough to fill the gaps one
- * after the other with items in every order.
+ * Exhaustive search. In any valid packing, each item can be pushed down until
+ * it touches the one below. It is therefore sufficient to fill the gaps one
+ * after the other, with the items in every order.
  */
 static bool search_all(struct tessera_pack *pack)
 {
@@ -327,7 +340,7 @@ static int by_size(const void *va, const void *vb)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* The hardest first. */
+/* Sort the items with the fewest possible segments first. */
 static int by_hardness(const void *va, const void *vb)
 {
 	const struct tessera_pack_item *a = va, *b = vb;
@@ -357,10 +370,10 @@ static bool try_order(struct tessera_pack *pack, int (*cmp)(const void *a, const
 
 /**
  * tessera_pack_solve() - place all items
- * @pack: the problem; its items are sorted, @fixed must not be set
+ * @pack: the problem; its items are reordered, @fixed must not be set
  *
- * Return: true if all items were placed, false if there is no way, or none was found
- * within the steps that a search may take, or the budget.
+ * Return: true if all items were placed; false if that is impossible, or if no
+ * solution was found within the limit of steps of a search, or the budget.
  */
 bool tessera_pack_solve(struct tessera_pack *pack)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Packing a few allocations into a few free ranges: the planner's last resort
- * where first fit in list order does not work, and its feasibility check.
+ * Packing of a few allocations into a few free ranges. The split planner uses
+ * it as its last resort, when first fit in list order fails, and as feasibility
+ * check.
  */
 #ifndef __TESSERA_PURE_PACK_H__
 #define __TESSERA_PURE_PACK_H__
@@ -12,18 +13,18 @@
 
 /**
  * struct tessera_pack_item - one allocation to place
- * @size: bytes; in a segment it takes them rounded up to the granularity there
+ * @size: bytes; a segment rounds them up to its granularity
  * @align: alignment beyond the granularity, a power of two
  * @off: result: offset in @seg
  * @mask: segments that may hold it
- * @id: the caller's name for it
- * @gap: result: gap the item was put in
- * @order: the caller's number for it
+ * @id: identifier for the caller
+ * @gap: result: gap that holds the item
+ * @order: sort key for the caller
  * @seg: result: segment
  * @pref: segments to try first, in order
  * @n_pref: number of valid elements of @pref
  * @used: scratch of the exhaustive search
- * @fixed: the item is placed already; tessera_pack_first_fit() leaves it alone
+ * @fixed: the item is placed already; tessera_pack_first_fit() skips it
  */
 struct tessera_pack_item {
 	u64 size;
@@ -43,11 +44,11 @@ struct tessera_pack_item {
 /**
  * struct tessera_pack_gap - one free range
  * @start: first byte
- * @end: byte behind the last
- * @cur: scratch: everything below is taken
+ * @end: first byte after the range
+ * @cur: scratch: all bytes below are taken
  * @rest: scratch: bytes in all later gaps
- * @below: the caller's name for what lies under the gap
- * @seg: segment it belongs to
+ * @below: node below the gap, for the caller
+ * @seg: segment of the gap
  */
 struct tessera_pack_gap {
 	u64 start;
@@ -60,11 +61,11 @@ struct tessera_pack_gap {
 
 /**
  * struct tessera_pack_seg - one segment
- * @granularity: what places are rounded to, a power of two
- * @room: bytes that may be taken in all its gaps together
- * @left: scratch: those not taken yet
- * @first: scratch: its first gap
- * @end: scratch: gap behind its last
+ * @granularity: unit of offsets and sizes, a power of two
+ * @room: bytes that may be taken in all gaps of the segment together
+ * @left: scratch: bytes of @room that are not taken yet
+ * @first: scratch: first gap of the segment
+ * @end: scratch: gap after the last one of the segment
  */
 struct tessera_pack_seg {
 	u64 granularity;
@@ -77,7 +78,7 @@ struct tessera_pack_seg {
 /**
  * struct tessera_pack_frame - one level of the exhaustive search
  * @cur: fill level of the gap before this choice
- * @choice: item chosen, or the item count for "go to the next gap"
+ * @choice: the chosen item, or the item count for "next gap"
  */
 struct tessera_pack_frame {
 	u64 cur;
@@ -86,15 +87,15 @@ struct tessera_pack_frame {
 
 /**
  * struct tessera_pack - a packing problem
- * @item: items in the order they must be tried in
+ * @item: items, in the order in which to try them
  * @gap: free ranges, ascending, segment by segment
  * @seg: segments
- * @frame: room for @n_item + @n_gap + 1 levels
+ * @frame: memory for @n_item + @n_gap + 1 levels
  * @n_item: number of items
  * @n_gap: number of gaps
  * @n_seg: number of segments
- * @budget: steps left for searching; shared by all problems of one plan, so that
- *          a hostile list cannot make the kernel search for ever
+ * @budget: remaining search steps, shared by all problems of one plan. It
+ *	bounds the time that a malicious list can make the kernel search
  */
 struct tessera_pack {
 	struct tessera_pack_item *item;
@@ -121,7 +122,10 @@ static inline u64 tessera_pack_align(const struct tessera_pack *pack,
 	return max(item->align, pack->seg[seg].granularity);
 }
 
-/* Segment an item would rather be in: preferred ones first, then the others. */
+/*
+ * Iterate over the segments that may hold an item: preferred ones first, then
+ * the others. Returns 0xff at the end.
+ */
 static inline u8 tessera_pack_seg_at(u32 mask, const u8 *pref, u32 n_pref,
 				     u32 *cursor)
 {

@@ -2,18 +2,21 @@
 /**
  * DOC: page tables of GPU virtual addresses
  *
- * Keeps the tables of an address space as ranges of it are mapped and unmapped: which tables there are,
- * which leaves are large, what to write where. The largest leaf is taken that address and memory allow. One
- * that is changed in part becomes smaller ones first, so what is mapped beside the range stays as it is.
+ * Maintains the page tables of an address space while ranges are mapped and
+ * unmapped. It decides which tables exist, which leaves are large, and which
+ * entries to write. It uses the largest leaf that address and memory alignment
+ * allow. A leaf that is changed in part is first replaced by smaller ones, so
+ * that mappings beside the range stay unchanged.
  *
- * First tessera_pt_prepare() makes all tables that a change may need, which may fail and changes no
- * translation; then tessera_pt_set() cannot fail. Tables that become empty are released.
+ * A change has two steps. tessera_pt_prepare() allocates all tables that the
+ * change may need. It may fail, and changes no translation. After it
+ * tessera_pt_set() cannot fail. Tables that become empty are released.
  *
- * Called by who owns the address space, with its lock held.
+ * Called by the owner of the address space, with its lock held.
  */
 #include "page_table.h"
 
-#define GROUP		16U	/* entries of a leaf of 64 KiB */
+#define GROUP		16U	/* entries of a 64 KiB leaf */
 #define GROUP_BYTES	((u64)GROUP * TSR_PAGE_SIZE)
 #define ADDR		TSR_PTE_ADDR_MASK
 
@@ -27,7 +30,7 @@ static bool is_leaf(const struct tessera_pt *pt, u32 index)
 	return pt->slot[index] & TSR_PTE_VALID;
 }
 
-/* Tables are aligned, so a slot with one has no bit of an entry. */
+/* Tables are aligned, so a pointer to one never has TSR_PTE_VALID set. */
 static struct tessera_pt *table_at(const struct tessera_pt *pt, u32 index)
 {
 	return is_leaf(pt, index) ? NULL : (struct tessera_pt *)(uintptr_t)pt->slot[index];
@@ -40,7 +43,7 @@ static void slot_set(struct tessera_pt *pt, u32 index, u64 value)
 	pt->slot[index] = value;
 }
 
-/* What an entry that has an address is further on. */
+/* Advance an entry by @bytes, if it has an address. */
 static u64 entry_at(u64 entry, u64 bytes)
 {
 	return entry & TSR_PTE_VALID && !(entry & TSR_PTE_NULL) ? entry + bytes : entry;
@@ -51,7 +54,10 @@ static u64 step_of(u64 entry, u64 bytes)
 	return entry_at(entry, bytes) - entry;
 }
 
-/* Whether memory that begins with @entry at @va can be had in leaves of that size. */
+/*
+ * True if the memory of @entry, mapped at @va, can be mapped by leaves of that
+ * size.
+ */
 static bool fits_leaf(u64 entry, u64 va, u64 size)
 {
 	return (entry & TSR_PTE_NULL) || !(((entry & ADDR) ^ va) & (size - 1));
@@ -87,11 +93,11 @@ static struct tessera_pt *new_table(struct tessera_pt_tree *tree, u32 level)
 }
 
 /**
- * tessera_pt_init() - an address space where nothing is mapped
- * @tree: what is to be set up
- * @ops: what its owner does for it
- * @owner: for @ops
- * @root: an empty table, which stays the caller's
+ * tessera_pt_init() - set up an address space without mappings
+ * @tree: the address space
+ * @ops: callbacks of its owner
+ * @owner: argument for @ops
+ * @root: an empty table; the caller keeps its ownership
  */
 void tessera_pt_init(struct tessera_pt_tree *tree, const struct tessera_pt_ops *ops,
 		     void *owner, struct tessera_pt *root)
@@ -107,8 +113,9 @@ void tessera_pt_init(struct tessera_pt_tree *tree, const struct tessera_pt_ops *
 EXPORT_SYMBOL_IF_KUNIT(tessera_pt_init);
 
 /*
- * The directory of blocks that @va is in, or NULL. Without @make: if it is not there, and then *skip is where
- * the next one may be.
+ * Find the level 1 directory for @va. With @make, create missing tables; NULL
+ * means out of memory then. Without @make, NULL means that the directory does
+ * not exist, and *skip is set to the next address for which one may exist.
  */
 static struct tessera_pt *blocks_of(struct tessera_pt_tree *tree, u64 va, bool make, u64 *skip)
 {
@@ -119,7 +126,9 @@ static struct tessera_pt *blocks_of(struct tessera_pt_tree *tree, u64 va, bool m
 
 		next = table_at(pt, index);
 		if (!next && !make) {
-			/* What one slot of the level covers. */
+			/*
+			 * End of the range that one slot of this level covers.
+			 */
 			*skip = (va | (((u64)TSR_PAGE_SIZE << (9 * pt->level)) - 1)) + 1;
 			return NULL;
 		}
@@ -135,7 +144,10 @@ static struct tessera_pt *blocks_of(struct tessera_pt_tree *tree, u64 va, bool m
 	return pt;
 }
 
-/* The leaf of a whole block becomes pages that say the same. */
+/*
+ * Replace the leaf of a whole block by a table of pages with the same
+ * translation.
+ */
 static int block_to_pages(struct tessera_pt_tree *tree, struct tessera_pt *blocks, u32 index,
 			  u64 va)
 {
@@ -155,7 +167,10 @@ static int block_to_pages(struct tessera_pt_tree *tree, struct tessera_pt *block
 	return 0;
 }
 
-/* A block that will not be one leaf, or that loses a part. */
+/*
+ * Prepare a block that cannot become one leaf, or that loses a part of its
+ * leaf.
+ */
 static int prepare_block(struct tessera_pt_tree *tree, struct tessera_pt *blocks, u64 va,
 			 bool map)
 {
@@ -181,16 +196,17 @@ static u64 block_part(u64 va, u64 bytes)
 }
 
 /**
- * tessera_pt_prepare() - make what a change takes
+ * tessera_pt_prepare() - allocate the tables that a change needs
  * @tree: the address space
- * @va: where the range begins, a multiple of the page size
- * @bytes: its size, likewise; not beyond TSR_VM_ADDRESS_BITS
+ * @va: start of the range, a multiple of the page size
+ * @bytes: size of the range, a multiple of the page size; not beyond
+ *	TSR_VM_ADDRESS_BITS
  * @entry: as for tessera_pt_set()
  *
  * Changes no translation.
  *
- * Return: 0 or -ENOMEM. Either way there may be tables that are empty, until something that they cover
- * is unmapped.
+ * Return: 0 or -ENOMEM. In both cases empty tables may be left. They are
+ * released when a range that they cover is unmapped.
  */
 int tessera_pt_prepare(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entry)
 {
@@ -219,7 +235,10 @@ int tessera_pt_prepare(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entr
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_pt_prepare);
 
-/* Pages of one table; they are in no group, or are all of theirs. */
+/*
+ * Set pages of one table. They must not be part of a 64 KiB group, unless all
+ * pages of that group are set.
+ */
 static void set_pages(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 first, u32 count,
 		      u64 entry)
 {
@@ -232,7 +251,7 @@ static void set_pages(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 f
 	write(tree, pt, first, count, entry, step_of(entry, TSR_PAGE_SIZE));
 }
 
-/* Whole groups of one table. */
+/* Set whole 64 KiB groups of one table. */
 static void set_groups(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 first, u32 count,
 		       u64 entry)
 {
@@ -246,7 +265,10 @@ static void set_groups(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 
 	tree->ops->write(tree->owner, pt, first, count, entry, step_of(entry, GROUP_BYTES), true);
 }
 
-/* The group of a page is to be changed in part: it becomes pages. */
+/*
+ * Replace the 64 KiB leaf around @index by pages, if the change begins or ends
+ * inside it.
+ */
 static void group_to_pages(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 index, u64 va)
 {
 	u32 first = ALIGN_DOWN(index, GROUP);
@@ -259,7 +281,7 @@ static void group_to_pages(struct tessera_pt_tree *tree, struct tessera_pt *pt, 
 	stale(tree, va, va + GROUP_BYTES - 1);
 }
 
-/* A part of a block that has a table. */
+/* Set a part of a block that has a table. */
 static void set_in_table(struct tessera_pt_tree *tree, struct tessera_pt *pt, u64 va, u64 bytes,
 			 u64 entry)
 {
@@ -280,7 +302,7 @@ static void set_in_table(struct tessera_pt_tree *tree, struct tessera_pt *pt, u6
 	set_pages(tree, pt, behind, end - behind, entry);
 }
 
-/* A whole block becomes a leaf, or nothing. */
+/* Map a whole block with one leaf, or unmap it. */
 static void set_block(struct tessera_pt_tree *tree, struct tessera_pt *blocks, u64 va, u64 entry)
 {
 	u32 index = slot_of(va, 1);
@@ -296,7 +318,7 @@ static void set_block(struct tessera_pt_tree *tree, struct tessera_pt *blocks, u
 		tree->ops->release(tree->owner, table);
 }
 
-/* Tables on the way to @va that have become empty go, from the last one up. */
+/* Release the empty tables on the way to @va, from the lowest one up. */
 static void prune(struct tessera_pt_tree *tree, u64 va)
 {
 	struct tessera_pt *way[TSR_PT_LEVELS], *pt = tree->root;
@@ -328,14 +350,17 @@ static void set_part(struct tessera_pt_tree *tree, struct tessera_pt *blocks, u6
 }
 
 /**
- * tessera_pt_set() - change what a range of addresses is
- * @tree: the address space, after tessera_pt_prepare() with the same range and entry
- * @va: where the range begins, a multiple of the page size
- * @bytes: its size, likewise; not beyond TSR_VM_ADDRESS_BITS
- * @entry: of its first page, as of level 0 and without TSR_PTE_64K: memory that follows itself as
- *	the addresses do, or TSR_PTE_NULL; 0: unmapped
+ * tessera_pt_set() - map or unmap a range of addresses
+ * @tree: the address space, after tessera_pt_prepare() with the same range and
+ *	entry
+ * @va: start of the range, a multiple of the page size
+ * @bytes: size of the range, a multiple of the page size; not beyond
+ *	TSR_VM_ADDRESS_BITS
+ * @entry: level 0 entry of the first page, without TSR_PTE_64K. The memory is
+ *	contiguous, or the entry is TSR_PTE_NULL. 0: unmap
  *
- * The range and more may have to be flushed: see @tree. Whoever does so makes that empty again.
+ * Adds the range, and leaves around it that were replaced, to the range to
+ * flush in @tree. The caller resets that range after flushing.
  */
 void tessera_pt_set(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entry)
 {
@@ -352,7 +377,10 @@ void tessera_pt_set(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entry)
 			set_part(tree, blocks, va, part, entry);
 			continue;
 		}
-		/* What a change that had no memory has left. */
+		/*
+		 * Release empty tables that a failed tessera_pt_prepare() has
+		 * left.
+		 */
 		if (!entry)
 			prune(tree, va);
 		part = min(skip, end) - va;

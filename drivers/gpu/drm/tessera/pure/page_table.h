@@ -6,34 +6,47 @@
 
 #include "tessera/tessera_hw.h"
 
-/* Of the largest leaf, which is what one table of level 0 covers. */
+/* Size of the largest leaf, which is also what one table of level 0 covers. */
 #define TESSERA_PT_BLOCK	(TSR_PAGE_SIZE * (u64)TSR_PT_ENTRIES)
 
 /**
- * struct tessera_pt - a page table, and what the device finds in it when all writes are done
+ * struct tessera_pt - a page table, as the device sees it after all writes
  */
 struct tessera_pt {
-	/** @entry: what names it in a directory: TSR_PTE_VALID, an address and where that is */
+	/**
+	 * @entry: directory entry that points to this table: TSR_PTE_VALID,
+	 * address and location
+	 */
 	u64 entry;
 	/** @level: 0 for tables of pages, TSR_PT_LEVELS - 1 for the root */
 	u32 level;
-	/** @used: slots that are not 0 */
+	/** @used: number of slots that are not 0 */
 	u32 used;
-	/** @slot: entries of memory; of tables, in directories, the &struct tessera_pt */
+	/**
+	 * @slot: entries of mapped memory; in directories, also pointers to the
+	 * &struct tessera_pt of the next level
+	 */
 	u64 slot[TSR_PT_ENTRIES];
 };
 
 /**
- * struct tessera_pt_ops - what an owner of page tables does for them
+ * struct tessera_pt_ops - callbacks of the owner of an address space
  */
 struct tessera_pt_ops {
-	/** @alloc: a table that is empty, also for the device, with its entry set; or NULL */
+	/**
+	 * @alloc: return a table that is empty, also in device memory, and has
+	 * its entry set; or NULL
+	 */
 	struct tessera_pt *(*alloc)(void *owner);
-	/** @release: no entry names the table any more; the device may remember that one did */
+	/**
+	 * @release: free a table to which no entry points any more; the device
+	 * may still have cached such an entry
+	 */
 	void (*release)(void *owner, struct tessera_pt *pt);
 	/**
-	 * @write: have the device find @count entries from @first on, each @step more than
-	 * the one before; with @groups each stands sixteen times
+	 * @write: write @count entries from @first on to device memory, each
+	 * @step more than the one before; with @groups each value is written
+	 * sixteen times
 	 */
 	void (*write)(void *owner, const struct tessera_pt *pt, u32 first, u32 count,
 		      u64 value, u64 step, bool groups);
@@ -43,15 +56,18 @@ struct tessera_pt_ops {
  * struct tessera_pt_tree - the page tables of an address space
  */
 struct tessera_pt_tree {
-	/** @ops: see there */
+	/** @ops: callbacks of the owner */
 	const struct tessera_pt_ops *ops;
-	/** @owner: for @ops */
+	/** @owner: argument for @ops */
 	void *owner;
-	/** @root: empty to begin with */
+	/** @root: the root table */
 	struct tessera_pt *root;
-	/** @flush_first: translations from here on may be out of date, if @flush_last is not less */
+	/**
+	 * @flush_first: first address with a stale translation, if not above
+	 * @flush_last
+	 */
 	u64 flush_first;
-	/** @flush_last: up to here */
+	/** @flush_last: last address with a stale translation */
 	u64 flush_last;
 };
 

@@ -2,11 +2,11 @@
 /**
  * DOC: patch list
  *
- * Checks of a patch-location list against the rules of the uAPI, and what is done
- * with a checked one: writing addresses into the commands, and finding out which
- * slots a part must be given before it runs. Each function walks the list once or
- * twice and allocates nothing. Called by the submission path with copies that
- * user space cannot reach; the caller serialises use of the slot table.
+ * Checks a patch-location list against the rules of the uAPI, and applies a
+ * checked one: it writes addresses into the commands, and finds the slots that
+ * must be bound before a part runs. Each function walks the list once or twice
+ * and allocates nothing. Called by the submission path, with copies that user
+ * space cannot reach. The caller serializes use of the slot table.
  */
 #include "patch.h"
 
@@ -64,9 +64,9 @@ static int check_element(const struct tessera_patch_list *list, u32 index,
 }
 
 /*
- * A patch must end before the next split point that sets its slot again, or the
- * address could be used after it has become stale (SPLIT-33). Backwards, so that the
- * row of a slot tells where that is.
+ * A patch must end before the next split point that sets its slot again.
+ * Otherwise the address could be used after it has become stale (SPLIT-33). The
+ * list is walked backwards, so that the row of a slot holds that split point.
  */
 static int check_ranges(const struct tessera_patch_list *list,
 			struct tessera_slot_table *table,
@@ -89,7 +89,10 @@ static int check_ranges(const struct tessera_patch_list *list,
 		later = row ? row->split_offset : list->cmd_bytes;
 		if (row && later == patch->split_offset)
 			later = row->next_split;
-		/* Both are known good, so that this sets the row and nothing else. */
+		/*
+		 * Slot and split point were checked before, so this only sets
+		 * the row.
+		 */
 		if (tessera_slot_set(table, patch->slot_id, TESSERA_SLOT_NULL,
 				     patch->split_offset))
 			return tessera_patch_refuse(err, patch->split_offset, i);
@@ -105,10 +108,11 @@ static int check_ranges(const struct tessera_patch_list *list,
 }
 
 /**
- * tessera_patch_check() - check a patch list against all rules that need no commands
+ * tessera_patch_check() - check a patch list against all rules that need no
+ * commands
  * @list: the list
  * @table: a slot table of @list->num_slots rows, used as scratch
- * @err: what is wrong, written on failure
+ * @err: the place of the error, written on failure
  *
  * Return: 0, -EINVAL, or an error of &tessera_patch_list.check.
  */
@@ -145,11 +149,11 @@ static u32 element_alloc(const struct tessera_patch_list *list,
  * tessera_patch_check_leaks() - refuse slots that stay bound over a split point
  * @list: a list that tessera_patch_check() accepted
  * @table: a slot table of @list->num_slots rows, used as scratch
- * @err: what is wrong, written on failure
+ * @err: the place of the error, written on failure
  *
- * The leak check of SCHED-6: at each split point inside the buffer every
- * slot that holds an allocation must be bound again or unbound, since a cut may
- * be made there.
+ * This is the leak check of SCHED-6. At each split point inside the buffer,
+ * every slot that holds an allocation must be bound again or unbound, since a
+ * cut may be made there.
  *
  * Return: 0, -EINVAL, or an error of &tessera_patch_list.check.
  */
@@ -192,12 +196,13 @@ int tessera_patch_check_leaks(const struct tessera_patch_list *list,
 EXPORT_SYMBOL_IF_KUNIT(tessera_patch_check_leaks);
 
 /**
- * tessera_patch_replay_init() - start at the beginning of the buffer
+ * tessera_patch_replay_init() - start a replay at the beginning of the buffer
  * @replay: the replay
  * @list: a list that tessera_patch_check() accepted
- * @order: what tessera_validate() wrote
- * @num_order: its length
- * @table: a slot table of @list->num_slots rows, owned by the replay while in use
+ * @order: the order written by tessera_validate()
+ * @num_order: length of @order
+ * @table: a slot table of @list->num_slots rows, owned by the replay while in
+ *	use
  */
 void tessera_patch_replay_init(struct tessera_patch_replay *replay,
 			       const struct tessera_patch_list *list,
@@ -231,9 +236,9 @@ static void replay_apply(struct tessera_patch_replay *replay, u32 end)
 }
 
 /**
- * tessera_patch_replay_cut() - go on to a cut
+ * tessera_patch_replay_cut() - advance a replay to a cut
  * @replay: the replay
- * @cut: byte offset of a split point, not lower than that of the call before
+ * @cut: byte offset of a split point, not lower than in the previous call
  */
 void tessera_patch_replay_cut(struct tessera_patch_replay *replay, u32 cut)
 {
@@ -250,7 +255,7 @@ void tessera_patch_replay_cut(struct tessera_patch_replay *replay, u32 cut)
 		if (row)
 			row->bind = index;
 	}
-	/* The split point's own elements: their slots are bound by the stream. */
+	/* Elements of the split point itself: the stream binds their slots. */
 	if (cut < replay->list->cmd_bytes)
 		replay_apply(replay, cut + 1);
 	replay->cut = cut;
@@ -258,24 +263,26 @@ void tessera_patch_replay_cut(struct tessera_patch_replay *replay, u32 cut)
 EXPORT_SYMBOL_IF_KUNIT(tessera_patch_replay_cut);
 
 /**
- * tessera_patch_replay_advance() - apply the elements of the part behind the cut
+ * tessera_patch_replay_advance() - apply the elements of the part after the cut
  * @replay: the replay
- * @end: where the part ends
+ * @end: end of the part
  *
- * What the part is to be given can no longer be asked for then.
+ * After this call tessera_patch_replay_bind() can no longer be used for the
+ * part.
  */
 void tessera_patch_replay_advance(struct tessera_patch_replay *replay, u32 end)
 {
-	/* An unbind behind the last command belongs to the last part. */
+	/* An unbind after the last command belongs to the last part. */
 	replay_apply(replay, end < replay->list->cmd_bytes ? end : U32_MAX);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_patch_replay_advance);
 
 /**
- * tessera_patch_replay_count() - most binds the part behind the cut can need
+ * tessera_patch_replay_count() - bound the number of binds that a part needs
  * @replay: the replay
  *
- * Return: an upper bound of what tessera_patch_replay_bind() yields.
+ * Return: an upper bound of the number of slots from
+ * tessera_patch_replay_bind().
  */
 u32 tessera_patch_replay_count(const struct tessera_patch_replay *replay)
 {
@@ -284,13 +291,14 @@ u32 tessera_patch_replay_count(const struct tessera_patch_replay *replay)
 EXPORT_SYMBOL_IF_KUNIT(tessera_patch_replay_count);
 
 /**
- * tessera_patch_replay_bind() - next slot the part behind the cut expects bound
+ * tessera_patch_replay_bind() - get the next slot to bind before the part after
+ * the cut
  * @replay: the replay
  * @live_pos: iterator, 0 to begin with
  *
- * Yields the slots that hold an allocation, are not set again at the cut itself, and
- * that the commands before the cut have bound: the last such packet is the one
- * at the element's patch offset.
+ * Yields each slot that holds an allocation, is not set again at the cut
+ * itself, and was bound by a command before the cut. The last such packet is
+ * the one at the element's patch offset.
  *
  * Return: index of the patch list element, or TESSERA_SLOT_NONE at the end.
  */
@@ -314,9 +322,9 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_patch_replay_bind);
 /**
  * tessera_patch_write() - write base and limit of a BIND_SLOT packet
  * @cmds: the command buffer
- * @patch_offset: byte offset of the base field, checked
- * @base: GPU address the slot starts at
- * @limit: bytes the slot may reach
+ * @patch_offset: byte offset of the base field, already checked
+ * @base: GPU address of the start of the slot
+ * @limit: size of the slot in bytes
  */
 void tessera_patch_write(void *cmds, u32 patch_offset, u64 base, u64 limit)
 {

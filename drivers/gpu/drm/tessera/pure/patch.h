@@ -7,7 +7,7 @@
 
 #include "tessera/tessera_hw.h"
 
-/** TESSERA_PATCH_NOWHERE: no byte offset, or no list element, is to blame */
+/** TESSERA_PATCH_NOWHERE: the error has no byte offset, or no list element */
 #define TESSERA_PATCH_NOWHERE		U32_MAX
 
 /** TESSERA_PATCH_ALLOC_NULL: the list element is NULL */
@@ -15,29 +15,36 @@
 /** TESSERA_PATCH_ALLOC_WRITE: some command writes the allocation */
 #define TESSERA_PATCH_ALLOC_WRITE	BIT(1)
 
-/** TESSERA_PATCH_STEPS: elements or packets between two calls of &tessera_patch_list.check */
+/**
+ * TESSERA_PATCH_STEPS: elements or packets between calls of
+ * &tessera_patch_list.check
+ */
 #define TESSERA_PATCH_STEPS		4096
 
 /**
  * struct tessera_patch - element of the patch-location list
  *
- * Laid out as &struct drm_tessera_submit_patch, so that the user's list is
- * copied straight into an array of these.
+ * Has the layout of &struct drm_tessera_submit_patch, so that the user's list
+ * is copied directly into an array of these.
  */
 struct tessera_patch {
 	/** @alloc_index: index in the allocation list */
 	u32 alloc_index;
 	/** @slot_id: binding slot */
 	u32 slot_id;
-	/** @driver_id: opaque */
+	/** @driver_id: not interpreted */
 	u32 driver_id;
-	/** @patch_offset: byte offset of the base field; 0 for a NULL element */
+	/**
+	 * @patch_offset: byte offset of the base field; 0 for a NULL element
+	 */
 	u32 patch_offset;
-	/** @split_offset: from here on the allocation is needed */
+	/** @split_offset: byte offset from which on the allocation is needed */
 	u32 split_offset;
 	/** @pad: zero */
 	u32 pad;
-	/** @alloc_offset: byte offset in the allocation the slot starts at */
+	/**
+	 * @alloc_offset: byte offset in the allocation at which the slot starts
+	 */
 	u64 alloc_offset;
 };
 
@@ -52,32 +59,32 @@ struct tessera_patch_alloc {
 };
 
 /**
- * struct tessera_patch_list - a patch list and all that it refers to
+ * struct tessera_patch_list - a patch list with everything that it refers to
  */
 struct tessera_patch_list {
-	/** @patches: elements in stream order of use */
+	/** @patches: elements, in the order in which the stream uses them */
 	const struct tessera_patch *patches;
-	/** @num_patches: elements of @patches */
+	/** @num_patches: number of @patches */
 	u32 num_patches;
-	/** @num_allocs: elements of @allocs */
+	/** @num_allocs: number of @allocs */
 	u32 num_allocs;
 	/** @allocs: the allocation list */
 	const struct tessera_patch_alloc *allocs;
 	/** @cmd_bytes: length of the command buffer */
 	u32 cmd_bytes;
-	/** @num_slots: slot ids are below it */
+	/** @num_slots: limit of slot ids (exclusive) */
 	u32 num_slots;
 	/**
-	 * @check: called now and then in a walk, may be NULL; what it returns, if not 0,
-	 * ends the walk with that error
+	 * @check: called from time to time during a walk, may be NULL; a
+	 * nonzero return value ends the walk with that error
 	 */
 	int (*check)(void *ctx);
-	/** @check_ctx: for @check */
+	/** @check_ctx: argument for @check */
 	void *check_ctx;
 };
 
 /**
- * struct tessera_patch_error - what a refused submission is refused for
+ * struct tessera_patch_error - the place for which a submission is refused
  */
 struct tessera_patch_error {
 	/** @offset: byte offset in the commands, or TESSERA_PATCH_NOWHERE */
@@ -87,10 +94,10 @@ struct tessera_patch_error {
 };
 
 /**
- * tessera_patch_refuse() - say what is wrong with a submission
- * @err: where to say it
+ * tessera_patch_refuse() - record the place of an error
+ * @err: the record to fill
  * @offset: as in &tessera_patch_error
- * @index: likewise
+ * @index: as in &tessera_patch_error
  *
  * Return: -EINVAL.
  */
@@ -103,7 +110,7 @@ static inline int tessera_patch_refuse(struct tessera_patch_error *err, u32 offs
 }
 
 /**
- * tessera_patch_is_null() - whether an element unbinds its slot
+ * tessera_patch_is_null() - test whether an element unbinds its slot
  * @list: a checked list
  * @patch: element of it
  *
@@ -116,11 +123,12 @@ static inline bool tessera_patch_is_null(const struct tessera_patch_list *list,
 }
 
 /**
- * tessera_patch_pause() - look up from a walk now and then
+ * tessera_patch_pause() - call &tessera_patch_list.check every
+ * TESSERA_PATCH_STEPS steps
  * @list: the list
  * @step: elements or packets so far
  *
- * Return: 0, or what &tessera_patch_list.check returns.
+ * Return: 0, or the return value of &tessera_patch_list.check.
  */
 static inline int tessera_patch_pause(const struct tessera_patch_list *list, u32 step)
 {
@@ -131,10 +139,11 @@ static inline int tessera_patch_pause(const struct tessera_patch_list *list, u32
 }
 
 /**
- * struct tessera_patch_replay - the resource table at one cut after the other
+ * struct tessera_patch_replay - contents of the device's slots at successive
+ * cuts
  *
- * What the device's slots hold at a cut, as far as the stream before it bound
- * them: that is what the kernel binds again before the part behind the cut.
+ * The replay tracks which slots the stream before the cut has bound. The kernel
+ * binds them again before the part after the cut.
  */
 struct tessera_patch_replay {
 	/** @list: a checked list */
@@ -143,15 +152,18 @@ struct tessera_patch_replay {
 	const u32 *order;
 	/** @table: the resource table */
 	struct tessera_slot_table *table;
-	/** @num_order: elements of @order */
+	/** @num_order: number of @order */
 	u32 num_order;
 	/** @order_pos: first element of @order not executed before the cut */
 	u32 order_pos;
 	/** @patch_pos: first patch not applied to @table */
 	u32 patch_pos;
-	/** @cut: where the replay stands */
+	/** @cut: byte offset of the current cut */
 	u32 cut;
-	/** @applied: called for each element once it has updated @table; may be NULL */
+	/**
+	 * @applied: called for each element after it has updated @table; may be
+	 * NULL
+	 */
 	void (*applied)(const struct tessera_patch_replay *replay, u32 index);
 };
 

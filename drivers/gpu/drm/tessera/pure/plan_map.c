@@ -2,12 +2,13 @@
 /**
  * DOC: plan map
  *
- * Owns the picture of each segment that the split planner works on: a list of
- * occupied ranges in address order, and a heap of the ranges that may be
- * evicted. Called by the planner only, takes no lock, allocates nothing.
+ * The split planner's model of each segment: a list of occupied ranges in
+ * address order, and a heap of the ranges that may be evicted. Called only by
+ * the planner; takes no lock, allocates nothing.
  *
- * A search walks the list. Upper bounds per segment, for the largest hole and the
- * largest run between protected nodes, turn most searches that fail into one comparison.
+ * A search walks the list. Upper bounds per segment reduce most failing
+ * searches to one comparison. They bound the largest hole, and the largest gap
+ * between protected nodes.
  */
 #include "plan_map.h"
 
@@ -44,7 +45,7 @@ static void seg_reset(struct tessera_plan_map *map, u32 seg, u64 size)
 
 /**
  * tessera_plan_map_reset() - empty every segment
- * @map: plan map whose arrays and counts the caller has set
+ * @map: plan map; the caller has set its arrays and counts
  * @seg_size: size of each segment
  */
 void tessera_plan_map_reset(struct tessera_plan_map *map, const u64 *seg_size)
@@ -64,10 +65,10 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_plan_map_reset);
 /**
  * tessera_plan_map_insert() - link a node into free space
  * @map: the plan map
- * @prev: node it follows; the range must be free
+ * @prev: node below; the range must be free
  * @id: node to link
- * @start: its first byte
- * @size: its length
+ * @start: first byte
+ * @size: length in bytes
  */
 void tessera_plan_map_insert(struct tessera_plan_map *map, u32 prev, u32 id,
 			     u64 start, u64 size)
@@ -87,9 +88,9 @@ void tessera_plan_map_insert(struct tessera_plan_map *map, u32 prev, u32 id,
 EXPORT_SYMBOL_IF_KUNIT(tessera_plan_map_insert);
 
 /**
- * tessera_plan_map_remove() - unlink a node, its range becomes free
+ * tessera_plan_map_remove() - unlink a node and free its range
  * @map: the plan map
- * @id: a linked node that is in no heap
+ * @id: a linked node that is not in the heap
  */
 void tessera_plan_map_remove(struct tessera_plan_map *map, u32 id)
 {
@@ -111,10 +112,10 @@ void tessera_plan_map_remove(struct tessera_plan_map *map, u32 id)
 }
 
 /**
- * tessera_plan_map_protect() - say whether a node may be evicted
+ * tessera_plan_map_protect() - set whether a node may be evicted
  * @map: the plan map
  * @id: a linked node
- * @prot: true if it may not
+ * @prot: true if it may not be evicted
  */
 void tessera_plan_map_protect(struct tessera_plan_map *map, u32 id, bool prot)
 {
@@ -133,8 +134,10 @@ void tessera_plan_map_protect(struct tessera_plan_map *map, u32 id, bool prot)
 EXPORT_SYMBOL_IF_KUNIT(tessera_plan_map_protect);
 
 /*
- * Lowest place for @size between two neighbours in the list, of which only protected ones
- * count if @idle_gone. Nothing is larger than *@most, which is right if none is found.
+ * Find the lowest place for @size between two neighbours in the list. With
+ * @idle_gone, only protected nodes count as neighbours. *@most is an upper
+ * bound of the free space between neighbours. It becomes exact if the search
+ * fails.
  */
 static u64 find_place(const struct tessera_plan_map *map, u32 seg, u64 size, u64 align,
 		      bool idle_gone, u64 *most, u32 *below)
@@ -163,14 +166,14 @@ static u64 find_place(const struct tessera_plan_map *map, u32 seg, u64 size, u64
 }
 
 /**
- * tessera_plan_map_find_hole() - lowest free place
+ * tessera_plan_map_find_hole() - find the lowest hole that is large enough
  * @map: the plan map
- * @seg: segment to look in
+ * @seg: segment to search
  * @size: bytes needed
  * @align: alignment of the place
- * @below: node below the place found
+ * @below: set to the node below the place
  *
- * Return: offset of the place, or U64_MAX if no hole takes it.
+ * Return: offset of the place, or U64_MAX if there is none.
  */
 u64 tessera_plan_map_find_hole(struct tessera_plan_map *map, u32 seg, u64 size,
 			       u64 align, u32 *below)
@@ -180,12 +183,14 @@ u64 tessera_plan_map_find_hole(struct tessera_plan_map *map, u32 seg, u64 size,
 EXPORT_SYMBOL_IF_KUNIT(tessera_plan_map_find_hole);
 
 /**
- * tessera_plan_map_find_gap() - lowest place if all unprotected nodes were gone
+ * tessera_plan_map_find_gap() - find the lowest place if all unprotected nodes
+ * are evicted
  * @map: the plan map
- * @seg: segment to look in
+ * @seg: segment to search
  * @size: bytes needed
  * @align: alignment of the place
- * @below: protected node below the place found; unprotected ones may lie between
+ * @below: set to the protected node below the place; unprotected nodes may lie
+ *	between
  *
  * Return: offset of the place, or U64_MAX if there is none.
  */
@@ -229,13 +234,13 @@ static void heap_down(struct tessera_plan_map *map, struct tessera_plan_map_seg 
 }
 
 /**
- * tessera_plan_map_heap_push() - offer a resident node as a victim
+ * tessera_plan_map_heap_push() - make a resident node a possible victim
  * @map: the plan map
- * @id: a linked node that is in no heap
- * @key: the greater, the sooner it is given up
+ * @id: a linked node that is not in the heap
+ * @key: priority; the node with the greatest key is evicted first
  *
- * Return: false if the heap is full; the node is protected then, as what is in no heap
- * is never given up.
+ * Return: false if the heap is full. The node becomes protected then, since
+ * nodes outside the heap are never evicted.
  */
 bool tessera_plan_map_heap_push(struct tessera_plan_map *map, u32 id, u64 key)
 {
@@ -252,9 +257,9 @@ bool tessera_plan_map_heap_push(struct tessera_plan_map *map, u32 id, u64 key)
 EXPORT_SYMBOL_IF_KUNIT(tessera_plan_map_heap_push);
 
 /**
- * tessera_plan_map_heap_remove() - withdraw a victim
+ * tessera_plan_map_heap_remove() - remove a node from the heap of victims
  * @map: the plan map
- * @id: node; nothing happens if it is in no heap
+ * @id: the node; nothing happens if it is not in the heap
  */
 void tessera_plan_map_heap_remove(struct tessera_plan_map *map, u32 id)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Plan map, the planner's model of the segments: which node holds which range,
- * where the holes are, and which node may be evicted first.
+ * Plan map, the split planner's model of the segments: which node holds which
+ * range, where the holes are, and which node may be evicted first.
  */
 #ifndef __TESSERA_PURE_PLAN_MAP_H__
 #define __TESSERA_PURE_PLAN_MAP_H__
@@ -34,7 +34,7 @@ struct tessera_plan_map_node {
 
 /**
  * struct tessera_plan_map_victim - one element of a segment's heap
- * @key: the greater, the sooner the node is given up
+ * @key: priority; the greatest key is evicted first
  * @node: node index
  */
 struct tessera_plan_map_victim {
@@ -44,13 +44,13 @@ struct tessera_plan_map_victim {
 
 /**
  * struct tessera_plan_map_seg - one segment
- * @hole_max: no hole is larger than this
- * @gap_max: no run between protected nodes is larger than this
+ * @hole_max: upper bound of the size of a hole
+ * @gap_max: upper bound of the space between two protected nodes
  * @used: bytes taken
  * @kept: bytes taken by protected nodes
  * @heap: victims, a binary heap with the greatest key first
- * @n_heap: victims in @heap
- * @max_heap: room in @heap
+ * @n_heap: number of victims in @heap
+ * @max_heap: capacity of @heap
  * @head: node of size 0 at the bottom; never removed
  * @tail: node of size 0 at the top; never removed
  */
@@ -86,8 +86,8 @@ static inline u64 tessera_plan_map_end(const struct tessera_plan_map_node *n)
 }
 
 /*
- * Lowest place for @size at @align inside [@lo, @hi); U64_MAX if there is none.
- * Alignments are powers of two and all values stay far below 2^63.
+ * Lowest place for @size at @align inside [@lo, @hi), or U64_MAX if there is
+ * none. Alignments are powers of two, and all values are far below 2^63.
  */
 static inline u64 tessera_plan_map_fit(u64 lo, u64 hi, u64 size, u64 align)
 {

@@ -2,24 +2,25 @@
 /**
  * DOC: page table entries
  *
- * Encoding of aperture page table entries.
- * Called by the paging code. No locks, no state.
+ * Encoding of aperture page table entries. Called by the paging code. No locks,
+ * no state.
  */
 #include "pte.h"
 
 /**
- * tessera_pte_aperture_encode() - make an aperture page table entry
+ * tessera_pte_aperture_encode() - encode an aperture page table entry
  * @dma: DMA address of the page
  * @segment_flags: TSR_SEGF_* of the aperture segment
  * @cacheable: the CPU may have the page in its caches
  * @pte: receives the entry
  *
- * The GPU may write the page unless the segment is read-only to it. The entry says that the page
- * is cacheable, and that accesses snoop caches for cacheable pages in a coherent segment only
- * (PAGE-8, COH-13). Without the latter a cacheable page needs cache maintenance.
+ * The GPU may write to the page unless the segment is read-only for it. The
+ * entry marks the page as cacheable or not. It makes accesses snoop the caches
+ * only for a cacheable page in a coherent segment (PAGE-8, COH-13). A cacheable
+ * page in another segment needs cache maintenance.
  *
- * Return: 0, or -EINVAL if the segment is no aperture or the address is not that
- * of a page the device can reach.
+ * Return: 0, or -EINVAL if the segment is not an aperture, or the device cannot
+ * reach the address.
  */
 int tessera_pte_aperture_encode(u64 dma, u32 segment_flags, bool cacheable, u64 *pte)
 {

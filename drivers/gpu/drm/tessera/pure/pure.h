@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What a file in pure/ may use, in the kernel and on the host.
+ * Declarations that files in pure/ may use, in the kernel and on the host.
  *
  * Files in pure/ hold logic only: no device pointer, no lock, no allocation, no
  * user access, no floating point. They include this header and nothing else
- * from the kernel, so that the same source builds into the driver, into
- * the KUnit module, and into host programs (oracles, fuzzers, benchmarks).
+ * from the kernel. The same source therefore builds into the driver, into the
+ * KUnit module, and into host programs (oracles, fuzzers, benchmarks).
  *
- * In the kernel the helpers are the kernel's own. On the host tests/host/pure_host.h gives the
- * same names; a helper that is missing there is added there, never beside its user.
+ * In the kernel, the helpers are the kernel's own. On the host,
+ * tests/host/pure_host.h provides the same names. A missing helper must be
+ * added there, never next to its user.
  */
 #ifndef __TESSERA_PURE_H__
 #define __TESSERA_PURE_H__

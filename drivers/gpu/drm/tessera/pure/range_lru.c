@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: who gives a swizzling range up
+ * DOC: victim choice among swizzling ranges
  *
- * All ranges are equal (SWZ-26), so who wants one gets any that is free. If none is, the object
- * that came for its own longest ago gives it up, but not one that is locked. Locks of
- * one payer protect no more than half of all ranges against others, so that nobody locks the
- * others out. No locks.
+ * All swizzling ranges are equal (SWZ-26), so an object can take any free one.
+ * If none is free, the object with the oldest request loses its range, unless
+ * it is locked. The locks of one process protect at most half of all ranges
+ * against other processes, so that it cannot lock them out. No locks.
  */
 #include "range_lru.h"
 
 /**
- * tessera_range_kept() - how many ranges one payer's locks keep from others
- * @num: ranges in all
+ * tessera_range_kept() - number of ranges that one process's locks protect
+ * @num: total number of ranges
  *
- * Return: half of them, but one at least.
+ * Return: half of them, but at least one.
  */
 u32 tessera_range_kept(u32 num)
 {
@@ -22,11 +22,11 @@ u32 tessera_range_kept(u32 num)
 EXPORT_SYMBOL_IF_KUNIT(tessera_range_kept);
 
 /**
- * tessera_range_free() - find a range that nobody has
+ * tessera_range_free() - find a free range
  * @use: the ranges
- * @num: elements of @use
+ * @num: number of @use
  *
- * Return: the lowest, or U32_MAX.
+ * Return: the lowest free one, or U32_MAX.
  */
 u32 tessera_range_free(const struct tessera_range_use *use, u32 num)
 {
@@ -51,15 +51,17 @@ static u32 locked_by(const struct tessera_range_use *use, u32 num, u32 payer)
 }
 
 /**
- * tessera_range_victim() - choose who gives its range up
+ * tessera_range_victim() - choose the range to take away
  * @use: the ranges
- * @num: elements of @use
- * @payer: who pays for the object that wants one
+ * @num: number of @use
+ * @payer: the process that is charged for the requesting object
  *
- * One's own locks are never broken: one who has locked more than there are ranges is better
- * served in system memory (SWZ-9) than by taking from itself.
+ * Locks of the requesting process itself are never broken. A process that has
+ * locked more objects than there are ranges is better served from system memory
+ * (SWZ-9).
  *
- * Return: the range used least recently, unlocked ones first, or U32_MAX if all must stay.
+ * Return: the least recently used range, unlocked ones first, or U32_MAX if
+ * none can be taken.
  */
 u32 tessera_range_victim(const struct tessera_range_use *use, u32 num, u32 payer)
 {

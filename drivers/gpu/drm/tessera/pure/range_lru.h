@@ -5,18 +5,22 @@
 #include "pure.h"
 
 /**
- * struct tessera_range_use - one swizzling range, and who has it
+ * struct tessera_range_use - state of one swizzling range
  */
 struct tessera_range_use {
-	/** @last_use: when its object came for it last, any monotonic unit */
+	/**
+	 * @last_use: time of its object's last request, in any monotonic unit
+	 */
 	u64 last_use;
-	/** @payer: who pays for that object */
+	/** @payer: the process that is charged for that object */
 	u32 payer;
-	/** @taken: an object has it */
+	/** @taken: an object has the range */
 	bool taken;
-	/** @locked: that object is locked, with its linear bytes */
+	/**
+	 * @locked: that object is locked and has its linear bytes in the range
+	 */
 	bool locked;
-	/** @busy: cannot be taken away from that object now */
+	/** @busy: the range cannot be taken from that object now */
 	bool busy;
 };
 

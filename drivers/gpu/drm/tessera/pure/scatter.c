@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: scattered places
+ * DOC: scattered placement
  *
- * What of each hole of a segment an object takes that may lie in pieces. As much as there is in blocks of the
- * largest leaf of the page tables, then in those of the next one, then single pages. So the first bytes of the object are in the
- * largest blocks, at multiples of their size both in the object and in memory, which is what a leaf takes;
- * and no free page is left out.
+ * Selects the parts of a segment's holes for an object that need not be
+ * contiguous. It first takes as much as possible in blocks of the largest leaf
+ * of the page tables, then in blocks of the next smaller leaf, then in pages of
+ * the segment's granularity. The first bytes of the object are thus in the
+ * largest blocks, at multiples of their size both in the object and in memory,
+ * as a leaf requires. All free pages can be used.
  *
  * Called by the manager of a segment, with its lock held.
  */
@@ -13,14 +15,14 @@
 
 #include "tessera/tessera_hw.h"
 
-/* Pages of the leaves. */
+/* Sizes of the leaves in pages. */
 #define PAGES_2M	((u64)TSR_PT_ENTRIES)
 #define PAGES_64K	16ULL
 
 /**
- * tessera_scatter_begin() - an object needs pages
+ * tessera_scatter_begin() - begin a request
  * @scatter: the request
- * @pages: how many, a multiple of @smallest
+ * @pages: number of pages needed, a multiple of @smallest
  * @smallest: granularity of the segment in pages, at most 16; a power of two
  */
 void tessera_scatter_begin(struct tessera_scatter *scatter, u64 pages, u64 smallest)
@@ -34,10 +36,10 @@ void tessera_scatter_begin(struct tessera_scatter *scatter, u64 pages, u64 small
 EXPORT_SYMBOL_IF_KUNIT(tessera_scatter_begin);
 
 /**
- * tessera_scatter_next() - all holes have been offered: go on with smaller pieces
- * @scatter: the request
+ * tessera_scatter_next() - continue with the next smaller unit
+ * @scatter: the request; all holes were offered with the current unit
  *
- * Return: false if it has all it needs, or there are no smaller ones.
+ * Return: false if the request is complete, or there is no smaller unit.
  */
 bool tessera_scatter_next(struct tessera_scatter *scatter)
 {
@@ -50,13 +52,13 @@ bool tessera_scatter_next(struct tessera_scatter *scatter)
 EXPORT_SYMBOL_IF_KUNIT(tessera_scatter_next);
 
 /**
- * tessera_scatter_take() - take what there is of a hole
+ * tessera_scatter_take() - take pages from a hole
  * @scatter: the request
  * @lo: first page of the hole
- * @hi: the page behind it
- * @start: receives the first page of what is taken
+ * @hi: first page after the hole
+ * @start: receives the first page taken
  *
- * Return: pages taken, maybe none.
+ * Return: number of pages taken, possibly 0.
  */
 u64 tessera_scatter_take(struct tessera_scatter *scatter, u64 lo, u64 hi, u64 *start)
 {

@@ -5,17 +5,20 @@
 #include "pure.h"
 
 /**
- * struct tessera_scatter - the pages an object still has to get, wherever they are
+ * struct tessera_scatter - request for pages that need not be contiguous
  *
- * Begun with what it needs, and offered all holes of a segment, from the lowest one up; then once more for
- * each smaller unit.
+ * The caller offers all holes of a segment, from the lowest one up, once for
+ * each unit.
  */
 struct tessera_scatter {
-	/** @left: pages */
+	/** @left: pages still needed */
 	u64 left;
-	/** @unit: pages of what is taken now: whole ones, at multiples of their size; a power of two */
+	/**
+	 * @unit: size and alignment of the blocks taken now, in pages; a power
+	 * of two
+	 */
 	u64 unit;
-	/** @smallest: the last such; what is free is a multiple of it */
+	/** @smallest: last unit; all holes are multiples of it */
 	u64 smallest;
 };
 

@@ -2,14 +2,14 @@
 /**
  * DOC: segment descriptors
  *
- * Checks of the segment table a device presents at probe, and of the segments a
- * new allocation asks for. Called by the segment code and the ioctls; no
+ * Checks the segment table that a device presents at probe, and the segments
+ * that a new allocation requests. Called by the segment code and the ioctls; no
  * locks, no state.
  */
 #include "segment_desc.h"
 #include "surface.h"
 
-/* A flag, and what a segment that carries it must and must not be. */
+/* A flag, with the flags that it requires and excludes in the same segment. */
 struct flag_rule {
 	u32 flag;
 	u32 needs;
@@ -20,7 +20,9 @@ static const struct flag_rule flag_rules[] = {
 	/* SEG-23 */
 	{ TSR_SEGF_CACHE_COHERENT, TSR_SEGF_APERTURE, 0 },
 	{ TSR_SEGF_CPU_CACHED, TSR_SEGF_APERTURE, 0 },
-	/* Memory the GPU cannot write could never be filled. */
+	/*
+	 * The paging engine could never fill memory that the GPU cannot write.
+	 */
 	{ TSR_SEGF_GPU_READ_ONLY, TSR_SEGF_APERTURE, 0 },
 	/* SEG-24 */
 	{ TSR_SEGF_HOST_APERTURE, 0, TSR_SEGF_CPU_VISIBLE | TSR_SEGF_APERTURE },
@@ -29,7 +31,7 @@ static const struct flag_rule flag_rules[] = {
 };
 
 /**
- * tessera_segment_desc_check_flags() - whether segment flags go together
+ * tessera_segment_desc_check_flags() - check a combination of segment flags
  * @flags: TSR_SEGF_*
  *
  * Return: 0, or -EINVAL.
@@ -59,7 +61,10 @@ static bool ranges_overlap(u64 a, u64 a_size, u64 b, u64 b_size)
 	return a < b + b_size && b < a + a_size && a_size && b_size;
 }
 
-/* Names become keys in fdinfo: printable, no blanks, no colon. */
+/*
+ * Names become keys in fdinfo, so they must be printable without blank or
+ * colon.
+ */
 static bool name_ok(const char *name)
 {
 	unsigned int i;
@@ -146,12 +151,13 @@ static int check_pair(const struct tessera_segment_desc *a,
 /**
  * tessera_segment_desc_check() - check a device's segment table
  * @descs: the descriptors, in the device's order
- * @count: how many
+ * @count: number of @descs
  * @limits: the rest of the address space
- * @bad: receives the index of the descriptor at fault; @count if it is the count
+ * @bad: receives the index of the invalid descriptor, or @count if the count or
+ *	@limits are invalid
  *
- * Ids are distinct and 1 .. 31 (SEG-5), ranges do not overlap (SEG-6), flags go
- * together (SEG-23, SEG-24).
+ * Ids are distinct and from 1 to 31 (SEG-5), ranges do not overlap (SEG-6), and
+ * combinations of flags are valid (SEG-23, SEG-24).
  *
  * Return: 0, or -EINVAL.
  */
@@ -182,11 +188,11 @@ int tessera_segment_desc_check(const struct tessera_segment_desc *descs,
 EXPORT_SYMBOL_IF_KUNIT(tessera_segment_desc_check);
 
 /**
- * tessera_segment_set() - the segments whose flags have a certain value
+ * tessera_segment_set() - get the set of segments with certain flags
  * @descs: a checked segment table
- * @count: its length
- * @mask: flags to look at
- * @value: what they must be
+ * @count: number of @descs
+ * @mask: flags to compare
+ * @value: required value of these flags
  *
  * Return: the set, bit n for segment id n.
  */
@@ -256,12 +262,12 @@ static int check_access(const struct tessera_segment_desc *descs,
 }
 
 /**
- * tessera_segment_alloc_check() - check what a new allocation asks for
+ * tessera_segment_alloc_check() - check the request of a new allocation
  * @descs: a checked segment table
- * @count: its length
- * @alloc: the wishes
+ * @count: number of @descs
+ * @alloc: the request
  *
- * Return: 0, -EINVAL, or -E2BIG if no supported segment is as large.
+ * Return: 0, -EINVAL, or -E2BIG if no supported segment is large enough.
  */
 int tessera_segment_alloc_check(const struct tessera_segment_desc *descs,
 				unsigned int count,

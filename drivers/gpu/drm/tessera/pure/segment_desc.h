@@ -8,14 +8,17 @@
 
 /** TESSERA_SEGMENT_ID_MAX: the largest segment id; 0 is "no segment" */
 #define TESSERA_SEGMENT_ID_MAX		TSR_MAX_SEGMENTS
-/** TESSERA_SEGMENT_MAX_PREFERRED: most preferences an allocation may state */
+/**
+ * TESSERA_SEGMENT_MAX_PREFERRED: maximum number of preferences of an allocation
+ */
 #define TESSERA_SEGMENT_MAX_PREFERRED	5
 
 /**
- * struct tessera_segment_desc - one segment descriptor as the device gives it
+ * struct tessera_segment_desc - one segment descriptor as presented by the
+ * device
  */
 struct tessera_segment_desc {
-	/** @id: 1 .. 31 */
+	/** @id: from 1 to 31 */
 	u32 id;
 	/** @flags: TSR_SEGF_* */
 	u32 flags;
@@ -23,9 +26,15 @@ struct tessera_segment_desc {
 	u64 base;
 	/** @size: bytes */
 	u64 size;
-	/** @commit_limit: most bytes that may be resident; memory: @size */
+	/**
+	 * @commit_limit: maximum number of resident bytes; equals @size except
+	 * for apertures
+	 */
 	u64 commit_limit;
-	/** @cpu_offset: CPU visible memory: offset in BAR 2 of the first byte */
+	/**
+	 * @cpu_offset: offset of the first byte in BAR 2, for CPU visible
+	 * memory
+	 */
 	u64 cpu_offset;
 	/** @page_size: granularity of placements, 4096 or 65536 */
 	u32 page_size;
@@ -34,28 +43,29 @@ struct tessera_segment_desc {
 };
 
 /**
- * struct tessera_segment_limits - what else is known of the device's address space
+ * struct tessera_segment_limits - the parts of the address space outside all
+ * segments
  */
 struct tessera_segment_limits {
-	/** @hidden_base: GPU address of the memory in no segment */
+	/** @hidden_base: GPU address of the memory that is in no segment */
 	u64 hidden_base;
-	/** @hidden_size: its bytes, may be 0 */
+	/** @hidden_size: size of that memory in bytes, may be 0 */
 	u64 hidden_size;
 	/** @cpu_window_bytes: size of BAR 2 */
 	u64 cpu_window_bytes;
 };
 
 /**
- * struct tessera_segment_alloc - placement wishes of a new allocation
+ * struct tessera_segment_alloc - placement request of a new allocation
  */
 struct tessera_segment_alloc {
 	/** @size: bytes */
 	u64 size;
-	/** @supported: segments it may live in, bit n is segment id n */
+	/** @supported: segments that may hold it, bit n is segment id n */
 	u32 supported;
 	/** @evict_to: aperture segments to evict to, same encoding */
 	u32 evict_to;
-	/** @num_preferred: elements of @preferred used */
+	/** @num_preferred: number of used elements of @preferred */
 	u32 num_preferred;
 	/** @preferred: segment ids in order of preference */
 	u8 preferred[8];
@@ -67,7 +77,7 @@ struct tessera_segment_alloc {
 	bool cpu_access;
 	/** @cpu_cached: CPU mappings of its system pages are cached */
 	bool cpu_cached;
-	/** @gpu_read_only: no submission may write it */
+	/** @gpu_read_only: no submission may write to it */
 	bool gpu_read_only;
 };
 

@@ -2,38 +2,48 @@
 /**
  * DOC: fair shares
  *
- * Arithmetic of who may hold how much of a segment. Called by residency and by
- * the queries of budget and usage; the caller serialises access to one segment's
- * state.
+ * Computes how much of a segment each client may hold. Called by residency and
+ * by the queries of budget and usage. The caller serializes access to one
+ * segment's state.
  *
- * The fair share of a client is the segment's size over the number of clients
- * with demand there. A client has *demand* in a segment from the time that it
- * asks for memory there or uses what it holds there, until it has done neither
- * for a while: the window given to tessera_share_expire(). Memory alone is no demand, so
- * a client that went to sleep lends its share to the others: they share the
- * segment among fewer, and its memory is the first to be taken. With its next
- * submission it has demand again, the others are above their shares again, and
- * give way to it.
+ * Fair share
+ * ----------
  *
- * A client may *reserve* a part of a segment: that much of its share does not depend on how
- * many others there are, who share what is left. All reservations together are a quarter
- * of the segment at most, so that nobody loses more than that of a share to them. They count
- * while their clients have demand; what is idle is lent, reserved or not.
+ * The fair share of a client is the size of the segment divided by the number
+ * of clients with demand there. A client has *demand* in a segment from the
+ * time when it requests memory there or uses its memory there. The demand ends
+ * when it has done neither for the demand period passed to
+ * tessera_share_expire().
  *
- * Each segment is on its own: all state is per segment, or per client and segment.
+ * Holding memory is not demand. A client that sleeps lends its share to the
+ * others: they divide the segment among fewer clients, and its memory is taken
+ * first. With its next submission it has demand again. The others are then
+ * above their shares and give way to it.
+ *
+ * Reservations
+ * ------------
+ *
+ * A client may *reserve* a part of a segment. That part of its share does not
+ * depend on the number of other clients, which divide the rest. All
+ * reservations together are at most a quarter of the segment, so no client
+ * loses more than that fraction of its share to them. A reservation counts only
+ * while its client has demand. Idle memory is lent even if it is reserved.
+ *
+ * Segments are independent: all state is per segment, or per client and
+ * segment.
  */
 #include "share.h"
 
-/* Part of a segment that reservations may take. */
+/* Reservations may take the segment's size divided by this. */
 #define RESERVE_FRACTION	4
 
 /**
- * tessera_share_charge() - a client got memory
+ * tessera_share_charge() - charge memory to a client
  * @seg: segment
  * @client: client
- * @bytes: how much
+ * @bytes: memory to charge
  *
- * Return: 0, or -EOVERFLOW if the sums cannot take it; nothing is changed then.
+ * Return: 0, or -EOVERFLOW if a sum overflows; nothing is changed then.
  */
 int tessera_share_charge(struct tessera_share_seg *seg,
 			 struct tessera_share_client *client, u64 bytes)
@@ -50,13 +60,13 @@ int tessera_share_charge(struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_charge);
 
 /**
- * tessera_share_uncharge() - a client lost memory or gave it back
+ * tessera_share_uncharge() - uncharge memory that a client has lost or freed
  * @seg: segment
  * @client: client
- * @bytes: how much
+ * @bytes: memory to uncharge
  *
- * Return: 0, or -EINVAL if more is given back than was charged, which is a bug of
- * the caller; nothing is changed then.
+ * Return: 0, or -EINVAL if less was charged, which is a bug of the caller;
+ * nothing is changed then.
  */
 int tessera_share_uncharge(struct tessera_share_seg *seg,
 			   struct tessera_share_client *client, u64 bytes)
@@ -70,9 +80,9 @@ int tessera_share_uncharge(struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_uncharge);
 
 /**
- * tessera_share_touch() - a client shows demand
+ * tessera_share_touch() - record demand of a client
  * @seg: segment
- * @client: client that asks for memory in it, or uses what it has there
+ * @client: client that requests memory in it, or uses its memory there
  * @now: time, in the caller's unit
  */
 void tessera_share_touch(struct tessera_share_seg *seg,
@@ -88,7 +98,7 @@ void tessera_share_touch(struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_touch);
 
 /**
- * tessera_share_leave() - a client has no demand any more
+ * tessera_share_leave() - end a client's demand
  * @seg: segment
  * @client: client
  */
@@ -104,11 +114,11 @@ void tessera_share_leave(struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_leave);
 
 /**
- * tessera_share_expire() - end a client's demand if it is too long ago
+ * tessera_share_expire() - end a client's demand after the demand period
  * @seg: segment
  * @client: client
  * @now: time
- * @window: how long demand lasts
+ * @window: the demand period
  *
  * Return: true if the client's demand ended here.
  */
@@ -124,11 +134,11 @@ bool tessera_share_expire(struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_expire);
 
 /**
- * tessera_share_reservable() - most that a client can reserve now
+ * tessera_share_reservable() - get the maximum that a client can reserve now
  * @seg: segment
  * @client: client
  *
- * Return: bytes, what it has reserved already included.
+ * Return: bytes, including those that it has already reserved.
  */
 u64 tessera_share_reservable(const struct tessera_share_seg *seg,
 			     const struct tessera_share_client *client)
@@ -141,12 +151,12 @@ u64 tessera_share_reservable(const struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_reservable);
 
 /**
- * tessera_share_reserve() - set what a client has reserved
+ * tessera_share_reserve() - set a client's reservation
  * @seg: segment
  * @client: client
- * @bytes: how much from now on; 0: nothing
+ * @bytes: the new reservation; 0: none
  *
- * Return: 0, or -ENOSPC if it is too much; nothing is changed then.
+ * Return: 0, or -ENOSPC if it is too large; nothing is changed then.
  */
 int tessera_share_reserve(struct tessera_share_seg *seg,
 			  struct tessera_share_client *client, u64 bytes)
@@ -162,9 +172,9 @@ int tessera_share_reserve(struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_reserve);
 
 /**
- * tessera_share_fair() - fair share of a client
+ * tessera_share_fair() - get the fair share of a client
  * @seg: segment
- * @client: client; one without demand gets what it would get if it had some
+ * @client: client; without demand, the result is its share if it had demand
  *
  * Return: bytes.
  */
@@ -179,11 +189,11 @@ u64 tessera_share_fair(const struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_fair);
 
 /**
- * tessera_share_budget() - what a client can count on
+ * tessera_share_budget() - get the memory that a client can count on
  * @seg: segment
  * @client: client
  *
- * The fair share; and as long as others leave memory free, that as well.
+ * This is the fair share, or more while others leave memory unused.
  *
  * Return: bytes, never less than the fair share.
  */

@@ -8,12 +8,13 @@
 #include "pure.h"
 
 /**
- * struct tessera_share_seg - what all clients together do with one segment
- * @size: bytes that clients may hold; without what the kernel keeps for itself
+ * struct tessera_share_seg - totals of all clients in one segment
+ * @size: bytes that clients may hold, without memory that the kernel uses
+ *	itself
  * @used: bytes charged to clients
- * @promised: bytes that clients have reserved
- * @reserved: those of clients with demand
- * @n_demand: clients with demand
+ * @promised: bytes reserved by all clients
+ * @reserved: bytes reserved by clients with demand
+ * @n_demand: number of clients with demand
  */
 struct tessera_share_seg {
 	u64 size;
@@ -24,15 +25,15 @@ struct tessera_share_seg {
 };
 
 /**
- * struct tessera_share_client - what one client does with one segment
+ * struct tessera_share_client - state of one client in one segment
  * @used: bytes charged
- * @reserved: bytes of its share that do not depend on others
+ * @reserved: bytes of its share that do not depend on other clients
  * @stamp: time of the last demand
- * @demand: the client counts in @n_demand of the segment
+ * @demand: the client is counted in @n_demand of the segment
  *
- * Zero is the right state to begin with. There is one of these for each pair of
- * client and segment, and no function takes two segments: a share in one cannot
- * depend on use of another.
+ * The initial state is zero. Each pair of client and segment has one of these,
+ * and no function takes two segments. Therefore a share in one segment cannot
+ * depend on the use of another.
  */
 struct tessera_share_client {
 	u64 used;

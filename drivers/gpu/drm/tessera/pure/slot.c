@@ -2,22 +2,19 @@
 /**
  * DOC: slot resource table
  *
- * Which allocation each binding slot holds while a patch list is walked from
- * first to last (WDDM: the resource table). Rows carry the generation in which they
- * were set, so that a table starts empty for each command buffer without being
- * cleared. Called by the patch list checks and the planner; the caller
- * serialises.
+ * Tracks which allocation each binding slot holds while a patch list is walked
+ * (WDDM: the resource table). Each row has the generation in which it was set.
+ * Therefore a table can be emptied for the next command buffer without clearing
+ * it. Called by the patch list checks and the planner; the caller serializes.
  */
 #include "slot.h"
 
 /**
- * tessera_slot_init() - set a table up on the caller's memory
+ * tessera_slot_init() - set up an empty table in the caller's memory
  * @table: the table
  * @rows: @num_slots zeroed rows
- * @live: room for @num_slots slot ids
+ * @live: memory for @num_slots slot ids
  * @num_slots: number of slots
- *
- * The table is empty afterwards.
  */
 void tessera_slot_init(struct tessera_slot_table *table,
 		       struct tessera_slot_row *rows, u32 *live, u32 num_slots)
@@ -34,7 +31,7 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_slot_init);
  * tessera_slot_reset() - empty a table
  * @table: the table
  *
- * Takes constant time but once in 2^32 calls.
+ * Takes constant time, except once in 2^32 calls.
  */
 void tessera_slot_reset(struct tessera_slot_table *table)
 {
@@ -48,11 +45,11 @@ void tessera_slot_reset(struct tessera_slot_table *table)
 EXPORT_SYMBOL_IF_KUNIT(tessera_slot_reset);
 
 /**
- * tessera_slot_row() - look at a row
+ * tessera_slot_row() - get the row of a slot
  * @table: the table
  * @slot: slot id
  *
- * Return: the row, or NULL if the slot does not exist or nothing has set its row
+ * Return: the row, or NULL if the slot does not exist, or its row was not set
  * since the table was reset.
  */
 struct tessera_slot_row *tessera_slot_row(struct tessera_slot_table *table,
@@ -85,17 +82,19 @@ static void slot_make_dead(struct tessera_slot_table *table,
 }
 
 /**
- * tessera_slot_set() - one element of the patch list updates its row
+ * tessera_slot_set() - update the row of a slot from an element of the patch
+ * list
  * @table: the table
  * @slot: slot id
  * @alloc: allocation index, or TESSERA_SLOT_NULL to unbind
- * @split_offset: the element's split point; never lower than that of the call before
+ * @split_offset: the element's split point; the caller walks the split points
+ *	in ascending or descending order
  *
- * Elements of one split point may name a slot several times if those that bind
- * name the same allocation; the last one sets the row (SPLIT-36).
+ * Elements of one split point may name a slot several times if all that bind it
+ * name the same allocation. The last one sets the row (SPLIT-36).
  *
- * Return: 0, or -EINVAL if there is no such slot, or the split point has bound
- * another allocation to it. The table is then unchanged.
+ * Return: 0, or -EINVAL if the slot does not exist, or this split point has
+ * bound another allocation to it. The table is then unchanged.
  */
 int tessera_slot_set(struct tessera_slot_table *table, u32 slot, u32 alloc,
 		     u32 split_offset)

@@ -4,7 +4,7 @@
 
 #include "pure.h"
 
-/** TESSERA_SLOT_NULL: the allocation index of a row that binds nothing */
+/** TESSERA_SLOT_NULL: allocation index of a row that binds no allocation */
 #define TESSERA_SLOT_NULL	U32_MAX
 /** TESSERA_SLOT_NONE: no row, or no element of a patch list */
 #define TESSERA_SLOT_NONE	U32_MAX
@@ -21,32 +21,42 @@ struct tessera_slot_row {
 	u32 alloc;
 	/** @split_offset: split point that set the row */
 	u32 split_offset;
-	/** @group_alloc: first allocation named for the slot at that split point */
+	/**
+	 * @group_alloc: allocation that this split point has bound to the slot,
+	 * or TESSERA_SLOT_NULL
+	 */
 	u32 group_alloc;
-	/** @bind: patch list element of the latest BIND_SLOT already executed */
+	/**
+	 * @bind: patch list element of the latest BIND_SLOT already executed
+	 */
 	u32 bind;
 	/** @next_split: next split point that sets the row again */
 	u32 next_split;
-	/** @live_pos: position in &tessera_slot_table.live while @alloc is set */
+	/**
+	 * @live_pos: position in &tessera_slot_table.live while @alloc is set
+	 */
 	u32 live_pos;
 };
 
 /**
- * struct tessera_slot_table - which allocation each binding slot holds
+ * struct tessera_slot_table - tracks which allocation each binding slot holds
  *
- * The caller brings the memory, so a table can be kept and used again: a reset
- * costs nothing, however many slots there are. The caller serialises use.
+ * The caller provides the memory, so a table can be kept and reused. A reset
+ * takes constant time for any number of slots. The caller serializes use.
  */
 struct tessera_slot_table {
 	/** @rows: @num_slots rows, zeroed when the table is initialised */
 	struct tessera_slot_row *rows;
-	/** @live: the slots that hold an allocation, in no order; room for @num_slots */
+	/**
+	 * @live: unordered list of the slots that hold an allocation; memory
+	 * for @num_slots
+	 */
 	u32 *live;
 	/** @num_slots: size of @rows and @live */
 	u32 num_slots;
-	/** @num_live: elements of @live used */
+	/** @num_live: number of used elements of @live */
 	u32 num_live;
-	/** @generation: stamps valid rows; never 0 once reset */
+	/** @generation: current generation; never 0 once initialized */
 	u32 generation;
 };
 

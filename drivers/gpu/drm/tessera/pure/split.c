@@ -2,36 +2,46 @@
 /**
  * DOC: split planner
  *
- * Turns a patch list into a plan: where to cut the command buffer, what to evict,
- * move and page in between the parts. Called by submission before anything is
- * armed; takes no lock, allocates nothing, touches no device.
+ * Turns a patch list into a plan: where to cut the command buffer, and what to
+ * evict, move and page in between the parts. Called by submission before
+ * anything is armed; takes no lock, allocates nothing, accesses no device.
  *
- * The walk follows the list. W, the working set, holds what the pending part
- * touches; nothing in it leaves or moves. At each split point
+ * The planner walks the list. W, the working set, holds the allocations that
+ * the pending part uses. They are neither evicted nor moved. The entries of one
+ * split point are a group. At each split point:
  *
- * 1. if its allocations find a place beside W, they join W;
- * 2. if not, the pending part ends here. Allocations in slots that this split
- *    point does not reprogram are pinned and form the new W, all others become
- *    idle, those that this split point needs may even move;
- * 3. if that is not enough either, the plan ends with a late error. Whether each
- *    split point fits at all has been checked before, so only pins can be the
- *    cause.
+ * 1. If its allocations find a place beside W, they join W.
+ * 2. If not, the pending part ends here. Allocations in slots that this split
+ *    point does not set again are pinned and form the new W. All others become
+ *    idle. Those that this split point needs may even be moved.
+ * 3. If that is not enough either, the plan ends with a late error. It was
+ *    checked before that each split point fits on its own, so only pins can be
+ *    the cause.
  *
- * A cut is taken before that, too, if it saves more bytes than a part costs.
+ * A cut is also made earlier if it saves more bytes than a part costs.
  *
- * Idle allocations stay resident until their room is needed. With unequal sizes what
- * that choice of places leads to is hard to foresee: a short list is planned again in
- * other ways, as often as that pays, and the plan that costs least is taken.
+ * Idle allocations stay resident until their space is needed. With unequal
+ * sizes, the consequences of a choice of places are hard to foresee. A short
+ * list is therefore planned again in other ways, as often as that pays, and the
+ * cheapest plan is used.
+ *
+ * A submission is planned in batches, one per call of tessera_split_window().
  */
 #include "split_priv.h"
 
-/* Entries, allocations and blocks that may be gone over again in all. */
+/*
+ * Limit on the entries, allocations and blocks that are processed again, in
+ * total.
+ */
 #define TRY_STEPS		16384ULL
-/* Plans made at most. */
+/* Maximum number of plans. */
 #define TRY_MAX			256ULL
-/* One step of planning takes that part of the time of a part, and may take of it. */
+/* Planning steps allowed per part's worth of run time. */
 #define TRY_SHARE		32ULL
-/* Parts' worth of time that the bytes of a part take, where the caller does not say. */
+/*
+ * Assumed run time of a part with its copies, as a multiple of the cost of a
+ * part, if @cut_cost_bytes does not specify that cost.
+ */
 #define TRY_PART		8ULL
 
 static void row_clear(struct split *split, u32 slot)
@@ -55,7 +65,9 @@ static void begin_members(struct split *split)
 	split->n_member = 0;
 }
 
-/* Allocations of the group that are not in the working set, in list order. */
+/*
+ * Add the group's allocations that are not in the working set, in list order.
+ */
 static void add_members(struct split *split, u32 first, u32 end)
 {
 	u32 i;
@@ -66,8 +78,9 @@ static void add_members(struct split *split, u32 first, u32 end)
 }
 
 /*
- * The rows that the group reprograms are as good as empty: what only they hold
- * is free to go. What other rows hold is pinned and makes the new working set.
+ * Clear the rows that the group sets again. Allocations that only these rows
+ * hold leave the working set. All others are pinned and form the new working
+ * set.
  */
 static void release(struct split *split, u32 first, u32 end, bool cut)
 {
@@ -89,7 +102,10 @@ static void release(struct split *split, u32 first, u32 end, bool cut)
 	split->n_w = n;
 }
 
-/* Places for the group, with what is not pinned free to go, or even to move. */
+/*
+ * Place the group. Allocations that are not pinned may be evicted, or even
+ * moved.
+ */
 static int place_released(struct split *split)
 {
 	int ret = split_place_members(split);
@@ -99,7 +115,10 @@ static int place_released(struct split *split)
 	return ret;
 }
 
-/* The pending part ran: it wrote what its buffer writes at all (SPLIT-31). */
+/*
+ * After the pending part, every allocation that its buffer writes is dirty
+ * (SPLIT-31).
+ */
 static void mark_written(struct split *split, u32 n_w)
 {
 	u32 i;
@@ -127,7 +146,6 @@ static bool is_forced(const struct split *split, u32 group)
 	}
 }
 
-/* The pending part ends here. */
 static int end_part(struct split *split, u32 first, u32 at, u32 n_w, bool forced)
 {
 	split_emit_part(split, at, first, forced ? TESSERA_SPLIT_OP_FORCED : 0);
@@ -139,9 +157,9 @@ static int end_part(struct split *split, u32 first, u32 at, u32 n_w, bool forced
 }
 
 /*
- * End the pending part at the group, and find places for the group again. @n_w
- * is the size of the working set before the group: if it was empty a cut would
- * free nothing, and is not taken unless it is forced.
+ * End the pending part at the group, and place the group again. @n_w is the
+ * size of the working set before the group. If it was empty, a cut would free
+ * nothing, and is made only if it is forced.
  */
 static int cut(struct split *split, u32 first, u32 end, u32 n_w, bool forced)
 {
@@ -164,9 +182,9 @@ static int cut(struct split *split, u32 first, u32 end, u32 n_w, bool forced)
 }
 
 /*
- * Begin behind the cut that ended the window before: what the group does not
- * reprogram stays where it is now. What has lost its place since, say to a reset,
- * is brought back first.
+ * Continue after the cut that ended the previous batch. Allocations that the
+ * group does not set again stay where they are now. Those that have lost their
+ * place since, for example in a reset, are paged in again first.
  */
 static int resume(struct split *split, u32 first, u32 end)
 {
@@ -245,7 +263,9 @@ static int step(struct split *split, u32 first, u32 end, u32 group)
 	return split_tick(split, end - first);
 }
 
-/* Empty a plan but for operations that belong to another one. */
+/*
+ * Empty a plan, except for the first operations, which belong to another plan.
+ */
 static void reset_plan(struct tessera_split_plan *plan, u32 n_op)
 {
 	split_discard(plan, n_op);
@@ -255,7 +275,7 @@ static void reset_plan(struct tessera_split_plan *plan, u32 n_op)
 	plan->variant = 0;
 }
 
-/* Back to the state at the cursor. */
+/* Return to the state at the cursor. */
 static void rewind(struct split *split)
 {
 	struct tessera_split_plan *plan = split->plan;
@@ -290,8 +310,9 @@ static void rewind(struct split *split)
 }
 
 /*
- * Parts have run, or will: the error ends the submission after them. The caller
- * saying no, or being out of memory, is not the list's fault and ends the call.
+ * True if parts have run or will run, so that the error ends the submission
+ * after them. An error of @check or of memory allocation is not caused by the
+ * list, and ends the call.
  */
 static bool is_late(const struct split *split, int ret)
 {
@@ -299,7 +320,7 @@ static bool is_late(const struct split *split, int ret)
 					    ret == -EINVAL && split->cur->part);
 }
 
-/* One walk over the list. */
+/* Plan once. */
 static int run(struct split *split)
 {
 	u32 i, end, group = split->cur->group;
@@ -330,7 +351,7 @@ static u64 plan_bytes(const struct tessera_split_plan *plan)
 	return plan->bytes_in + plan->bytes_out + plan->bytes_moved;
 }
 
-/* What a plan costs, in bytes; a part as much as the caller says. */
+/* Cost of a plan in bytes; @cut_cost_bytes is the cost of a part. */
 static u64 plan_cost(const struct split *split, const struct tessera_split_plan *plan)
 {
 	u64 parts, cost = plan_bytes(plan);
@@ -341,7 +362,10 @@ static u64 plan_cost(const struct split *split, const struct tessera_split_plan 
 	return cost;
 }
 
-/* Does the plan at hand beat another, which came to entry @entry? */
+/*
+ * True if the current plan is better than another one, which ends before
+ * @entry.
+ */
 static bool is_better(const struct split *split, const struct tessera_split_plan *than,
 		      u32 entry)
 {
@@ -361,16 +385,19 @@ static bool is_better(const struct split *split, const struct tessera_split_plan
 }
 
 /**
- * struct best - the best plan so far, whose operations come first
- * @plan: what is known about it
- * @entry: entry behind it
+ * struct best - the best plan so far; its operations come first in the array
+ * @plan: counts of that plan
+ * @entry: first entry after it
  */
 struct best {
 	struct tessera_split_plan plan;
 	u32 entry;
 };
 
-/* Plan another way behind the best plan's operations, and keep the better of the two. */
+/*
+ * Plan in another way, with operations stored after those of the best plan.
+ * Keep the better of the two.
+ */
 static int challenge(struct split *split, struct best *best, u32 variant)
 {
 	struct tessera_split_plan *plan = split->plan;
@@ -394,8 +421,8 @@ static int challenge(struct split *split, struct best *best, u32 variant)
 }
 
 /*
- * How often planning may be tried again, another way. In time that is a few
- * hundredths of what the plan takes: an entry costs about a 600th of a part.
+ * Maximum number of further plans. Planning may take a few percent of the time
+ * that the plan itself takes: an entry costs about 1/600 of a part.
  */
 static u32 max_tries(const struct split *split, const struct best *best)
 {
@@ -411,9 +438,7 @@ static u32 max_tries(const struct split *split, const struct best *best)
 	return min3(tries, TRY_MAX, div64_u64(allowed, steps));
 }
 
-/*
- * Plan, and plan again as often as time allows, with other guesses.
- */
+/* Plan, and plan again in other ways as often as time allows. */
 static int plan_best(struct split *split)
 {
 	struct best best;
@@ -436,21 +461,21 @@ static int plan_best(struct split *split)
 }
 
 /**
- * tessera_split_begin() - check a submission, and prepare to plan it in windows
- * @in: what will be planned
- * @mem: memory that lasts as long as @cur, aligned to 8 bytes
+ * tessera_split_begin() - check a submission, and prepare to plan it in batches
+ * @in: the submission
+ * @mem: memory for @cur, which must last as long; aligned to 8 bytes
  * @size: bytes at @mem, at least tessera_split_cursor_size()
- * @scratch: memory for the time of the call, aligned to 8 bytes
+ * @scratch: memory for this call, aligned to 8 bytes
  * @scratch_size: bytes at @scratch, at least tessera_split_scratch_size()
- * @cur: set to the very beginning
- * @errors: where the place of an error goes
+ * @cur: set to the beginning of the submission
+ * @errors: receives the place of an error
  *
- * Whether each split point fits is decided here, with all evicted that is not
- * immovable now.
+ * Checks whether each split point fits if everything that is not immovable now
+ * is evicted.
  *
- * Return: 0; -ENOSPC if a split point cannot fit even alone, -EINVAL if the input
- * makes no sense, or a written allocation can only be where the GPU reads; or what
- * @in->check says.
+ * Return: 0; -ENOSPC if a split point does not fit even alone; -EINVAL if the
+ * input is invalid, or a written allocation can only be in read-only segments;
+ * or an error of @in->check.
  */
 int tessera_split_begin(const struct tessera_split_input *in, void *mem, size_t size,
 			void *scratch, size_t scratch_size,
@@ -470,27 +495,28 @@ int tessera_split_begin(const struct tessera_split_input *in, void *mem, size_t 
 EXPORT_SYMBOL_IF_KUNIT(tessera_split_begin);
 
 /**
- * tessera_split_window() - plan the next parts of a submission
- * @in: what is planned; @in->blocks, which allocations are clean, and where they may be, as of
- *	now
+ * tessera_split_window() - plan the next batch of parts of a submission
+ * @in: the submission. @in->blocks, the clean flags and the supported segments
+ *	are those of now
  * @cur: where to start; not changed
  * @limits: where to stop
- * @scratch: memory for the time of the call, aligned to 8 bytes
+ * @scratch: memory for this call, aligned to 8 bytes
  * @size: bytes at @scratch, at least tessera_split_scratch_size()
- * @plan: where the plan goes; the caller sets @op, @cap, @grow and @ctx
+ * @plan: receives the plan; the caller sets @op, @cap, @grow and @ctx
  *
- * The plan goes on as after a cut just taken at @cur->byte. What the split point
- * there does not reprogram stays where @in->blocks has it; what is absent there
- * is brought back like an allocation of that split point.
+ * The plan continues as after a cut just made at @cur->byte. Allocations that
+ * the split point there does not set again stay where @in->blocks has them. If
+ * they are absent there, they are paged in like an allocation of that split
+ * point.
  *
- * The plan may end early: if @plan->late_error is set, what it holds, which may be
- * nothing if there were windows before, must run and the submission then end with
- * that error.
+ * The plan may end early. If @plan->late_error is set, the parts in the plan
+ * must run, and the submission then ends with that error. After the first
+ * batch, such a plan may be empty.
  *
- * Return: 0; -EINVAL if the input makes no sense, or the leak check finds a slot
- * bound over a cut in the first window; -ENOSPC if nothing has run yet and what was
- * feasible is so no more; -EAGAIN if @in changes under the planner's eyes; -ENOMEM if @grow
- * fails; what @in->check says. On error the plan holds no operations.
+ * Return: 0; -EINVAL if the input is invalid, or the leak check finds a slot
+ * bound over a cut in the first batch; -ENOSPC if nothing has run yet and the
+ * submission no longer fits; -EAGAIN if @in changes during the call; -ENOMEM if
+ * @grow fails; or an error of @in->check. On error the plan has no operations.
  */
 int tessera_split_window(const struct tessera_split_input *in,
 			 const struct tessera_split_cursor *cur,
@@ -514,7 +540,7 @@ int tessera_split_window(const struct tessera_split_input *in,
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_split_window);
 
-/* The plan's last part, or NULL. */
+/* Find the last part of a plan, or NULL. */
 static const struct tessera_split_op *last_part(const struct tessera_split_plan *plan)
 {
 	u32 i = plan->n_op;
@@ -526,9 +552,10 @@ static const struct tessera_split_op *last_part(const struct tessera_split_plan 
 }
 
 /**
- * tessera_split_commit() - go on behind a plan that is being carried out
- * @in: what is planned
- * @cur: where the plan started; moves behind its last part
+ * tessera_split_commit() - advance the cursor over a plan that is being
+ * executed
+ * @in: the submission
+ * @cur: where the plan started; set to the end of its last part
  * @plan: the plan
  */
 void tessera_split_commit(const struct tessera_split_input *in,

@@ -12,21 +12,23 @@
 
 /** TESSERA_SPLIT_NONE: no segment, no allocation, no entry */
 #define TESSERA_SPLIT_NONE		U32_MAX
-/** TESSERA_SPLIT_MAX_SEGS: segments a plan may name, ids 0 to 31 */
+/** TESSERA_SPLIT_MAX_SEGS: maximum number of segments in a plan, ids 0 to 31 */
 #define TESSERA_SPLIT_MAX_SEGS		32U
 /** TESSERA_SPLIT_MAX_BYTES: upper bound of every size and alignment */
 #define TESSERA_SPLIT_MAX_BYTES		BIT_ULL(48)
 
-/** TESSERA_SPLIT_SEG_APERTURE: page-in maps system pages, no byte moves */
+/**
+ * TESSERA_SPLIT_SEG_APERTURE: a page-in maps system pages and copies nothing
+ */
 #define TESSERA_SPLIT_SEG_APERTURE	BIT(0)
-/** TESSERA_SPLIT_SEG_READ_ONLY: the GPU may only read */
+/** TESSERA_SPLIT_SEG_READ_ONLY: the GPU can only read */
 #define TESSERA_SPLIT_SEG_READ_ONLY	BIT(1)
 
 /**
  * struct tessera_split_seg - a segment
- * @size: bytes, from offset 0
- * @commit: bytes that may be taken at a time, wherever; 0 stands for all
- * @granularity: what sizes and offsets are multiples of, a power of two
+ * @size: bytes
+ * @commit: maximum number of bytes taken at a time, at any offset; 0: no limit
+ * @granularity: unit of sizes and offsets, a power of two
  * @flags: TESSERA_SPLIT_SEG_*
  */
 struct tessera_split_seg {
@@ -36,18 +38,22 @@ struct tessera_split_seg {
 	u32 flags;
 };
 
-/** TESSERA_SPLIT_ALLOC_NULL: an unbind element, all else is ignored */
+/**
+ * TESSERA_SPLIT_ALLOC_NULL: an unbind element, all other members are ignored
+ */
 #define TESSERA_SPLIT_ALLOC_NULL	BIT(0)
-/** TESSERA_SPLIT_ALLOC_WRITTEN: written by some command; so by the whole buffer */
+/**
+ * TESSERA_SPLIT_ALLOC_WRITTEN: written by some command; counts for all parts
+ */
 #define TESSERA_SPLIT_ALLOC_WRITTEN	BIT(1)
-/** TESSERA_SPLIT_ALLOC_KEEP_COPY: page-in leaves the system copy in being */
+/** TESSERA_SPLIT_ALLOC_KEEP_COPY: a page-in preserves the system copy */
 #define TESSERA_SPLIT_ALLOC_KEEP_COPY	BIT(2)
 /** TESSERA_SPLIT_ALLOC_CLEAN: resident, and a valid system copy exists now */
 #define TESSERA_SPLIT_ALLOC_CLEAN	BIT(3)
 
 /**
  * struct tessera_split_alloc - element of the allocation list
- * @size: bytes; in a segment it takes them rounded up to the granularity there
+ * @size: bytes; a segment rounds them up to its granularity
  * @align: alignment in bytes beyond the granularity, a power of two, or 0
  * @supported: mask of segments that may hold it
  * @flags: TESSERA_SPLIT_ALLOC_*
@@ -63,19 +69,19 @@ struct tessera_split_alloc {
 	u8 n_pref;
 };
 
-/** TESSERA_SPLIT_BLOCK_CLEAN: a foreign block whose eviction moves no bytes */
+/** TESSERA_SPLIT_BLOCK_CLEAN: evicting the foreign block copies no bytes */
 #define TESSERA_SPLIT_BLOCK_CLEAN	BIT(0)
 
 /**
- * struct tessera_split_block - a range occupied when the plan is made
+ * struct tessera_split_block - a range that is occupied when the plan is made
  * @start: offset in the segment
  * @size: bytes taken
  * @seg: segment
- * @alloc: index of this submission's allocation that is there, or
- *         TESSERA_SPLIT_NONE for a foreign block
- * @rank: foreign: within its tier, lower ranks go first
+ * @alloc: index of this submission's allocation in the range, or
+ *	TESSERA_SPLIT_NONE for a foreign block (one of another submission)
+ * @rank: foreign: order inside the tier, lower ranks are evicted first
  * @tier: one of &enum tessera_victim_tier; for an allocation of this submission
- *        only TESSERA_VICTIM_IMMOVABLE makes a difference
+ *	only TESSERA_VICTIM_IMMOVABLE makes a difference
  * @flags: foreign: TESSERA_SPLIT_BLOCK_*
  */
 struct tessera_split_block {
@@ -89,7 +95,7 @@ struct tessera_split_block {
 };
 
 /**
- * enum tessera_split_force - cuts taken beyond those that memory makes necessary
+ * enum tessera_split_force - cuts in addition to those that memory requires
  * @TESSERA_SPLIT_FORCE_NONE: none
  * @TESSERA_SPLIT_FORCE_ALL: at every split point
  * @TESSERA_SPLIT_FORCE_BITMAP: where &tessera_split_input.force_map has a bit,
@@ -97,7 +103,7 @@ struct tessera_split_block {
  * @TESSERA_SPLIT_FORCE_RANDOM: at about half of them, chosen by
  *	&tessera_split_input.force_seed
  *
- * A cut that would make an empty part is never taken.
+ * A cut that would create an empty part is never made.
  */
 enum tessera_split_force {
 	TESSERA_SPLIT_FORCE_NONE,
@@ -112,27 +118,27 @@ enum tessera_split_force {
 #define TESSERA_SPLIT_NO_PINS		BIT(1)
 
 /**
- * struct tessera_split_input - all that a plan depends on
+ * struct tessera_split_input - everything that a plan depends on
  * @segs: segments
  * @allocs: allocation list
  * @entries: patch list, checked, in stream order
  * @blocks: occupied ranges, sorted by segment, then by offset, not overlapping
  * @force_map: see TESSERA_SPLIT_FORCE_BITMAP
  * @force_seed: see TESSERA_SPLIT_FORCE_RANDOM
- * @n_segs: elements of @segs
- * @n_allocs: elements of @allocs
- * @n_entries: elements of @entries
- * @n_blocks: elements of @blocks
- * @n_slots: slot ids are below it
+ * @n_segs: number of @segs
+ * @n_allocs: number of @allocs
+ * @n_entries: number of @entries
+ * @n_blocks: number of @blocks
+ * @n_slots: limit of slot ids (exclusive)
  * @length: length of the command buffer in bytes
- * @n_force: bits of @force_map
+ * @n_force: number of bits in @force_map
  * @force: forced cuts
- * @flags: TESSERA_SPLIT_LEAK_CHECK and so on
- * @cut_cost_bytes: bytes that one more part may cost; U64_MAX asks for as few
+ * @flags: TESSERA_SPLIT_LEAK_CHECK, TESSERA_SPLIT_NO_PINS
+ * @cut_cost_bytes: cost of one more part, in bytes copied; U64_MAX: make as few
  *	parts as possible
- * @check: called every few thousand steps, may be NULL; what it returns, if not
- *	0, ends planning with that error
- * @check_ctx: for @check
+ * @check: called every few thousand steps, may be NULL; a nonzero return value
+ *	ends planning with that error
+ * @check_ctx: argument for @check
  */
 struct tessera_split_input {
 	const struct tessera_split_seg *segs;
@@ -160,10 +166,10 @@ struct tessera_split_input {
  * @TESSERA_SPLIT_EVICT_FOREIGN: evict block @id
  * @TESSERA_SPLIT_EVICT: evict allocation @id to its system pages
  * @TESSERA_SPLIT_MOVE: move resident allocation @id; source and target may
- *	overlap each other but nothing else
- * @TESSERA_SPLIT_PAGE_IN: bring allocation @id in
- * @TESSERA_SPLIT_PART: run [@start, @end); ends what was prepared before it
- * @TESSERA_SPLIT_PIN: allocation @id keeps its place over the cut just taken
+ *	overlap each other, but no other allocation
+ * @TESSERA_SPLIT_PAGE_IN: page allocation @id in
+ * @TESSERA_SPLIT_PART: run [@start, @end), after the operations before it
+ * @TESSERA_SPLIT_PIN: allocation @id keeps its place over the preceding cut
  */
 enum tessera_split_op_type {
 	TESSERA_SPLIT_EVICT_FOREIGN,
@@ -178,7 +184,7 @@ enum tessera_split_op_type {
 #define TESSERA_SPLIT_OP_LAST		BIT(0)
 /** TESSERA_SPLIT_OP_FORCED: the part ends at a forced cut */
 #define TESSERA_SPLIT_OP_FORCED		BIT(1)
-/** TESSERA_SPLIT_OP_CLEAN: eviction may drop the bytes, the system copy holds */
+/** TESSERA_SPLIT_OP_CLEAN: eviction needs no copy, the system copy is valid */
 #define TESSERA_SPLIT_OP_CLEAN		BIT(2)
 
 /**
@@ -186,16 +192,17 @@ enum tessera_split_op_type {
  * @type: &enum tessera_split_op_type
  * @flags: TESSERA_SPLIT_OP_*
  * @seg: segment: target of MOVE and PAGE_IN, place of PIN and evictions
- * @src_seg: MOVE: segment it comes from
+ * @src_seg: MOVE: source segment
  * @id: index of the allocation or block; PART: number of the part, from 0
  * @start: PART: first byte
- * @end: PART: byte behind the last
+ * @end: PART: first byte after the part
  * @first: PART: first entry
  * @count: PART: number of entries
  * @off: offset in @seg
  * @src: MOVE: offset in @src_seg
  *
- * Everything between two parts runs after the earlier and before the later one.
+ * All operations between two parts run after the earlier part and before the
+ * later one.
  */
 struct tessera_split_op {
 	u8 type;
@@ -218,25 +225,26 @@ struct tessera_split_op {
 };
 
 /**
- * struct tessera_split_plan - the plan, in memory that the caller brings
+ * struct tessera_split_plan - the plan, in memory provided by the caller
  * @op: operations
- * @cap: room in @op
- * @n_op: operations in the plan
- * @grow: make room for at least @want operations: update @op and @cap, keep
+ * @cap: capacity of @op
+ * @n_op: number of operations in the plan
+ * @grow: enlarge @op to at least @want operations: update @op and @cap, keep
  *	the first @n_op; may be NULL if @op is large enough
  * @ctx: for @grow
- * @late_error: 0, or -ENOSPC: the parts in the plan run, then the submission
- *	ends with this error
- * @error_offset: byte offset the error, late or not, is about
- * @error_entry: entry it is about, or TESSERA_SPLIT_NONE
- * @n_parts: PART operations
- * @n_page_ins: PAGE_IN operations
- * @n_moves: MOVE operations
- * @n_evicts: EVICT and EVICT_FOREIGN operations
- * @bytes_in: bytes that page-ins copy
- * @bytes_out: bytes that evictions copy
- * @bytes_moved: bytes that moves copy
- * @variant: the way places were chosen: 0 is the fast one, others guess differently
+ * @late_error: 0, -ENOSPC, or -EINVAL of the leak check: the parts in the plan
+ *	run, then the submission ends with this error
+ * @error_offset: byte offset of the error, late or not
+ * @error_entry: entry of the error, or TESSERA_SPLIT_NONE
+ * @n_parts: number of PART operations
+ * @n_page_ins: number of PAGE_IN operations
+ * @n_moves: number of MOVE operations
+ * @n_evicts: number of EVICT and EVICT_FOREIGN operations
+ * @bytes_in: bytes copied by page-ins
+ * @bytes_out: bytes copied by evictions
+ * @bytes_moved: bytes copied by moves
+ * @variant: the way in which places were chosen: 0 is the fast one, others
+ *	estimate differently
  */
 struct tessera_split_plan {
 	struct tessera_split_op *op;
@@ -258,16 +266,17 @@ struct tessera_split_plan {
 };
 
 /**
- * struct tessera_split_cursor - how far the windows of one submission have come
+ * struct tessera_split_cursor - progress of a submission that is planned in
+ * batches
  * @entry: first entry that is in no part yet
  * @byte: first byte that is in no part yet
  * @part: number of the next part
- * @done: the last part is behind
- * @group: private: split points before @entry
- * @table: private: per slot, the allocation that the entries before @entry have
- *	bound, or TESSERA_SPLIT_NONE
- * @next_ref: private: per entry, the next one that names the same allocation
- * @next_use: private: per allocation, the entry that names it next
+ * @done: the last part was planned
+ * @group: private: number of split points before @entry
+ * @table: private: per slot, the allocation bound by the entries before @entry,
+ *	or TESSERA_SPLIT_NONE
+ * @next_ref: private: per entry, the next entry that names the same allocation
+ * @next_use: private: per allocation, the next entry that names it
  */
 struct tessera_split_cursor {
 	u32 entry;
@@ -281,10 +290,10 @@ struct tessera_split_cursor {
 };
 
 /**
- * struct tessera_split_limits - size of a window
- * @max_parts: parts it may have; at least one is made
- * @max_ops: evictions, moves and page-ins it may have; a window of one part may
- *	have more
+ * struct tessera_split_limits - size limits of a batch
+ * @max_parts: maximum number of parts; at least one is made
+ * @max_ops: maximum number of evictions, moves and page-ins; a batch of one
+ *	part may exceed it
  */
 struct tessera_split_limits {
 	u32 max_parts;

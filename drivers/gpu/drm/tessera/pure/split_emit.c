@@ -2,14 +2,15 @@
 /**
  * DOC: output of a split plan
  *
- * Writes the operations of a plan, and keeps its counts. Part of the split planner.
+ * Writes the operations of a plan and maintains its counts. Part of the split
+ * planner.
  */
 #include "split_priv.h"
 
 /**
- * split_discard() - drop what there is of a plan
+ * split_discard() - drop the contents of a plan
  * @plan: plan
- * @n_op: operations to keep, which belong to another plan
+ * @n_op: number of operations to keep, which belong to another plan
  */
 void split_discard(struct tessera_split_plan *plan, u32 n_op)
 {
@@ -24,14 +25,14 @@ void split_discard(struct tessera_split_plan *plan, u32 n_op)
 }
 
 /**
- * split_drop_to_mark() - drop what follows the plan's last part
+ * split_drop_to_mark() - drop the operations after the plan's last part
  * @split: planner; the plan has a part
  */
 void split_drop_to_mark(struct split *split)
 {
 	struct tessera_split_plan *plan = split->plan;
 
-	/* It may have grown since. */
+	/* The array may have been reallocated since. */
 	split->mark.op = plan->op;
 	split->mark.cap = plan->cap;
 	*plan = split->mark;
@@ -59,7 +60,7 @@ static inline struct tessera_split_op *op_add(struct split *split, u8 type, u32 
 	return op;
 }
 
-/* Bytes that move with a node: what its place has beyond them is padding. */
+/* Bytes copied with a node, without the padding of its place. */
 static u64 node_bytes(const struct split *split, u32 id)
 {
 	return split_is_foreign(split, id) ? split->map.node[id].size : split->al[id].size;
@@ -116,7 +117,10 @@ static void emit_log_entry(struct split *split, const struct split_log *log)
 	op->src = log->src;
 }
 
-/* A window that has a part does not begin one that it has no operations for. */
+/*
+ * A batch that has a part does not begin another one that would exceed its
+ * operations.
+ */
 static bool is_too_long(const struct split *split)
 {
 	const struct tessera_split_plan *plan = split->plan;
@@ -129,7 +133,7 @@ static bool is_too_long(const struct split *split)
  * split_emit_log() - output the state changes of the current group
  * @split: planner; its log becomes empty
  *
- * Return: 0, an error, or SPLIT_WINDOW_ENDS: then the plan ends with its last part.
+ * Return: 0, an error, or SPLIT_WINDOW_ENDS: the plan ends with its last part.
  */
 int split_emit_log(struct split *split)
 {
@@ -147,8 +151,8 @@ int split_emit_log(struct split *split)
 /**
  * split_emit_part() - end the pending part
  * @split: planner
- * @end: byte behind it
- * @entry: entry behind it
+ * @end: first byte after the part
+ * @entry: first entry after the part
  * @flags: TESSERA_SPLIT_OP_*
  */
 void split_emit_part(struct split *split, u32 end, u32 entry, u8 flags)
@@ -170,7 +174,7 @@ void split_emit_part(struct split *split, u32 end, u32 entry, u8 flags)
 }
 
 /**
- * split_emit_pin() - say that an allocation keeps its place over the cut
+ * split_emit_pin() - output that an allocation keeps its place over the cut
  * @split: planner
  * @id: allocation
  */

@@ -2,16 +2,19 @@
 /**
  * DOC: feasibility of a split
  *
- * Answers, before anything is planned, whether what each split point requires
- * fits into its segments with all else evicted. Part of the split planner.
+ * Checks before planning whether the allocations that each split point requires
+ * fit into their segments if everything else is evicted. Part of the split
+ * planner.
  *
- * Often the largest allocations fit, as many as there are slots, and nothing needs to be
- * looked at. Else a running sum per segment settles nearly every split point in constant time;
- * only where it does not is the set packed, by what would pack it at a cut.
+ * The check is done in up to three steps. If as many of the largest allocations
+ * fit as can be held at once, nothing else is checked. Otherwise a running sum
+ * per segment decides nearly every split point in constant time. Only where the
+ * sum does not decide, the set is packed, by the same code that would pack it
+ * at a cut.
  */
 #include "split_priv.h"
 
-/* Segment with the largest free range that an allocation may be in. */
+/* Return the segment with the largest free range among those in @mask. */
 static u32 find_home(const struct split *split, u32 mask, const u64 *largest)
 {
 	u32 home = __ffs(mask), seg;
@@ -23,15 +26,16 @@ static u32 find_home(const struct split *split, u32 mask, const u64 *largest)
 }
 
 /*
- * Charge each allocation to its home, and find how much surely fits there: padded
- * sizes, placed by falling alignment, leave no hole in a range that starts aligned.
- * tessera_pack_solve() knows this way, too.
+ * Charge each allocation to one segment, its home, and compute how many bytes
+ * surely fit there. Padded sizes, placed by descending alignment, leave no hole
+ * in a range that starts aligned. tessera_pack_solve() tries this arrangement,
+ * too (fit_homes()).
  */
 static void choose_homes(struct split *split)
 {
 	u64 largest[TESSERA_SPLIT_MAX_SEGS] = {};
 	u64 start[TESSERA_SPLIT_MAX_SEGS] = {};
-	/* Alignments first, then what they leave. */
+	/* Holds the alignments first, then the capacities. */
 	u64 *align = split->home_cap;
 	u32 i, seg;
 
@@ -63,7 +67,10 @@ static void choose_homes(struct split *split)
 	}
 }
 
-/* Would as many of the largest as a split point can require fit at once? */
+/*
+ * Test whether as many of the largest allocations fit as a split point can
+ * require.
+ */
 static bool always_fits(const struct split *split)
 {
 	u64 largest[TESSERA_SPLIT_MAX_SEGS] = {}, sum;
@@ -82,7 +89,7 @@ static bool always_fits(const struct split *split)
 	return true;
 }
 
-/* What the rows hold that this split point does not reprogram. */
+/* Collect the allocations in rows that this split point does not set again. */
 static void collect_live(struct split *split)
 {
 	u32 slot, n = 0;
@@ -100,7 +107,10 @@ static void collect_live(struct split *split)
 	split->pack.n_item = n;
 }
 
-/* What this split point names, even if only to unbind it again. */
+/*
+ * Collect the allocations that this split point names, even if it unbinds them
+ * again.
+ */
 static void collect_passing(struct split *split, u32 first, u32 end)
 {
 	u32 i;
@@ -117,8 +127,9 @@ static void collect_passing(struct split *split, u32 first, u32 end)
 }
 
 /*
- * Pack what split point [@first, @end) requires; its rows are clear. What no way is
- * found for within the limits is refused: at the cut none would be found either.
+ * Pack the allocations that split point [@first, @end) requires; its rows are
+ * clear. If the packer finds no solution within its limits, refuse: at the cut
+ * it would find none either.
  */
 static int check_by_packing(struct split *split, u32 first, u32 end)
 {
@@ -150,7 +161,7 @@ static void row_clear(struct split *split, u32 slot)
 		drop(split, id);
 }
 
-/* Take a reference; true if the allocation was not held before. */
+/* Take a reference; returns true if the allocation was not held before. */
 static bool hold(struct split *split, u32 id)
 {
 	struct split_alloc *alloc = &split->al[id];
@@ -164,9 +175,9 @@ static bool hold(struct split *split, u32 id)
 }
 
 /*
- * Bring the table past one split point. Its rows are cleared and its allocations
- * held, so that the sums cover exactly what a cut here would require; then the
- * rows take the holds over.
+ * Advance the table over one split point. Clear its rows and hold its
+ * allocations, so that the sums cover exactly what a cut here would require.
+ * Then the rows take over the references.
  */
 static int check_group(struct split *split, u32 first, u32 end)
 {
@@ -193,8 +204,8 @@ static int check_group(struct split *split, u32 first, u32 end)
 }
 
 /**
- * split_feasible() - check every split point's requirements
- * @split: planner, with an empty table; left with an empty one
+ * split_feasible() - check the requirements of every split point
+ * @split: planner, with an empty table; it is empty again on return
  *
  * Return: 0, or -ENOSPC with the split point in the plan's error fields.
  */

@@ -2,34 +2,39 @@
 /**
  * DOC: placement inside a split plan
  *
- * Finds places for the allocations of one split point. Part of the split planner.
+ * Finds places for the allocations of one split point, without moving resident
+ * ones. Part of the split planner.
  *
- * Everything stays where it is: the place is a hole, or else the room of idle
- * allocations, chosen by what their return would cost; as the patch list is the
- * future, the one with the furthest next use goes first.
+ * A place is a hole, or else the space of idle allocations. These are chosen by
+ * the cost of bringing them back. The patch list tells the future, so the
+ * allocation with the furthest next use is evicted first.
  *
- * Every change is logged, so that an attempt that fails half way can be undone.
+ * Every change is logged, so that an attempt that fails halfway can be undone.
  */
 #include "split_priv.h"
 
-/* Candidates looked at when room must be made. */
+/* Number of victims considered when space must be made. */
 #define PLACE_CANDIDATES	8U
-/* Distance to a next use that never comes. */
+/* Distance to a next use if there is none. */
 #define DISTANCE_NEVER		BIT_ULL(32)
-/* Distances to the next use that foreign blocks count with, by rank. */
+/* Range of distances to the next use assumed for foreign blocks, by rank. */
 #define PLACE_FOREIGN_NEAR	BIT_ULL(28)
 #define PLACE_FOREIGN_FAR	BIT_ULL(32)
 
-/* Classes of victims; foreign ones that go after own memory have none. */
+/*
+ * Flags that order the victims. Foreign blocks that are evicted after the
+ * submission's own memory have none.
+ */
 #define KEY_USED		BIT_ULL(60)
 #define KEY_UNUSED		BIT_ULL(61)
 #define KEY_FIRST		BIT_ULL(62)
 #define KEY_CLEAN		BIT_ULL(32)
 
 /*
- * Place of a node in the order of eviction; the greatest key goes first. Of those
- * that are not named again, a clean one goes first, and then the one that has been
- * idle for longest: its job has ended by then, so that the eviction does not wait.
+ * Position of a node in the order of eviction; the greatest key is evicted
+ * first. Among allocations that are not named again, clean ones go first, then
+ * the one that has been idle longest. Its job has likely ended by then, so the
+ * eviction does not wait.
  */
 static u64 split_victim_key(const struct split *split, u32 id)
 {
@@ -50,11 +55,11 @@ static u64 split_victim_key(const struct split *split, u32 id)
 }
 
 /**
- * split_is_usable() - whether an allocation can be used where it is
+ * split_is_usable() - test whether an allocation can be used where it is
  * @split: planner
  * @id: allocation
  *
- * Return: true if it is resident, and where this submission may use it.
+ * Return: true if it is resident at a place that this submission may use.
  */
 bool split_is_usable(const struct split *split, u32 id)
 {
@@ -67,8 +72,9 @@ bool split_is_usable(const struct split *split, u32 id)
 }
 
 /*
- * Let a linked node be a victim. There is room for all that the input says can be in a
- * segment. An input that changes meanwhile makes no plan (-EAGAIN).
+ * Make a linked node a possible victim. The heap has space for all that the
+ * input lists for a segment. If it is full, the input has changed during
+ * planning (-EAGAIN).
  */
 static void offer(struct split *split, u32 id)
 {
@@ -79,7 +85,7 @@ static void offer(struct split *split, u32 id)
 }
 
 /**
- * split_populate() - fill the segments with what is there at the start
+ * split_populate() - fill the plan map with the blocks of the input
  * @split: planner
  */
 void split_populate(struct split *split)
@@ -122,9 +128,9 @@ void split_enter_w(struct split *split, u32 id)
 }
 
 /**
- * split_leave_w() - an allocation of the working set becomes idle
+ * split_leave_w() - make an allocation of the working set idle
  * @split: planner
- * @id: allocation; the caller takes it off the list
+ * @id: allocation; the caller removes it from @wset
  */
 void split_leave_w(struct split *split, u32 id)
 {
@@ -137,12 +143,12 @@ void split_leave_w(struct split *split, u32 id)
 }
 
 /**
- * split_log_add() - note a state change of a linked node
+ * split_log_add() - log a state change of a linked node
  * @split: planner
  * @type: EVICT, before it is done, or MOVE or PAGE_IN, after it
  * @id: node
  *
- * Return: what was noted.
+ * Return: the log entry.
  */
 struct split_log *split_log_add(struct split *split, u8 type, u32 id)
 {
@@ -173,9 +179,9 @@ void split_evict(struct split *split, u32 id)
 }
 
 /**
- * split_did_page_in() - note that an allocation was just linked: it is wanted now
+ * split_did_page_in() - log a page-in and add the allocation to the working set
  * @split: planner
- * @id: allocation
+ * @id: allocation that was just linked
  */
 void split_did_page_in(struct split *split, u32 id)
 {
@@ -193,7 +199,7 @@ void split_did_page_in(struct split *split, u32 id)
 /**
  * split_node_below() - find the node below a place
  * @split: planner
- * @prev: node somewhere below
+ * @prev: a node below, not necessarily the next one
  * @off: offset
  *
  * Return: last node that ends at or below @off.
@@ -211,7 +217,7 @@ u32 split_node_below(const struct split *split, u32 prev, u64 off)
 	return prev;
 }
 
-/* Page @id in at @off, evicting what is there; @prev lies somewhere below. */
+/* Page @id in at @off, evicting all nodes there; @prev lies somewhere below. */
 static void do_place(struct split *split, u32 id, u64 off, u32 prev)
 {
 	struct tessera_plan_map_node *node = split->map.node;
@@ -226,7 +232,10 @@ static void do_place(struct split *split, u32 id, u64 off, u32 prev)
 		split_evict(split, n);
 		n = node[prev].next;
 	}
-	/* Holes are what they were, but for what is left beside it of the room that was cleared. */
+	/*
+	 * Holes are unchanged, except for the rest of the cleared space beside
+	 * the allocation.
+	 */
 	seg->hole_max = max3(hole_max, off - tessera_plan_map_end(&node[prev]),
 			     node[n].start - end);
 	tessera_plan_map_insert(&split->map, prev, id, off, size);
@@ -250,7 +259,7 @@ static void undo_one(struct split *split, const struct split_log *log)
 	offer(split, log->id);
 }
 
-/* Take back what the log has from @n_log on, and the working set from @n_w on. */
+/* Undo log entries from @n_log on, and shrink the working set to @n_w. */
 static void undo_to(struct split *split, u32 n_log, u32 n_w)
 {
 	while (split->n_log > n_log)
@@ -258,7 +267,7 @@ static void undo_to(struct split *split, u32 n_log, u32 n_w)
 	split->n_w = n_w;
 }
 
-/* A range to take, with what it would cost to bring its holders back. */
+/* A candidate: a range to take, with the cost of bringing its contents back. */
 struct window {
 	u64 off;
 	u64 cost;
@@ -266,7 +275,10 @@ struct window {
 	u32 n_after_own;
 };
 
-/* Distance to the next use of an idle node; the oldest foreign ones are furthest. */
+/*
+ * Distance to the next use of an idle node. Among foreign nodes, those with the
+ * lowest rank are furthest.
+ */
 static u64 next_use_distance(const struct split *split, u32 id)
 {
 	u64 range;
@@ -284,8 +296,10 @@ static u64 next_use_distance(const struct split *split, u32 id)
 }
 
 /*
- * Cost of evicting @id: bytes out now and in later, over the distance to the
- * next use. With equal sizes the least cost is the furthest next use.
+ * Add the cost of evicting @id: its bytes, twice if the allocation must be
+ * written back, divided by the distance to the next use. With equal sizes, the
+ * least cost means the furthest next use. In an aperture no bytes are copied,
+ * so they count as 1/16.
  */
 static void window_charge(const struct split *split, struct window *window, u32 id)
 {
@@ -303,8 +317,8 @@ static void window_charge(const struct split *split, struct window *window, u32 
 }
 
 /*
- * The cost is a guess about what lies ahead. A variant gets some of the guesses
- * wrong, each its own, and what comes of that is compared.
+ * The cost is an estimate of the future. Each variant distorts some estimates
+ * in its own way, and the resulting plans are compared.
  */
 static void window_vary(struct split *split, struct window *window)
 {
@@ -314,7 +328,10 @@ static void window_vary(struct split *split, struct window *window)
 	window->cost += (window->cost + 1) * (split->random >> 54) >> (9 + (split->variant & 1));
 }
 
-/* The window of @size at @off, charged with all that lies in it; @n lies no higher. */
+/*
+ * Candidate of @size at @off, charged with all nodes in it; @n does not lie
+ * above it.
+ */
 static struct window window_at(struct split *split, u32 n, u64 off, u64 size)
 {
 	const struct tessera_plan_map_node *node = split->map.node;
@@ -337,8 +354,8 @@ static bool window_is_better(const struct window *window, const struct window *t
 }
 
 /*
- * Widen the room of @victim to its idle neighbours until @id fits, at its lower end; a
- * variant looks at the upper one, too.
+ * Widen the space of @victim to its idle neighbours until @id fits. The
+ * candidate is at the lower end. A variant also tries the upper end.
  */
 static bool window_around(struct split *split, u32 victim, u32 id, struct window *window)
 {
@@ -374,7 +391,10 @@ static bool window_around(struct split *split, u32 victim, u32 id, struct window
 	return true;
 }
 
-/* Cheapest range around the likeliest victims of a segment, or else any. */
+/*
+ * Find the cheapest candidate around the first victims of a segment, or else
+ * any place.
+ */
 static bool find_window(struct split *split, u32 seg, u32 id, struct window *best)
 {
 	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
@@ -391,7 +411,7 @@ static bool find_window(struct split *split, u32 seg, u32 id, struct window *bes
 		if (!found || window_is_better(&window, best))
 			*best = window;
 		found = true;
-		/* No place is better than that of the likeliest victim. */
+		/* No place is better than that of the first victim. */
 		if (!i && split->map.node[victim].size == size)
 			break;
 	}
@@ -401,7 +421,7 @@ static bool find_window(struct split *split, u32 seg, u32 id, struct window *bes
 	return best->off != U64_MAX;
 }
 
-/* Latest next use of what a cut here would set free. */
+/* The latest next use among the allocations that a cut here would make idle. */
 static u32 furthest_freed(const struct split *split)
 {
 	u32 far = split->far, i;
@@ -415,18 +435,19 @@ static u32 furthest_freed(const struct split *split)
 	return far;
 }
 
-/* Bytes that cross the bus because @id leaves and comes back. */
+/* Bytes that cross the bus if @id is evicted and paged in again. */
 static u64 return_bytes(const struct split *split, u32 id)
 {
 	return split->al[id].clean ? split->al[id].size : 2 * split->al[id].size;
 }
 
 /*
- * Without a cut here, what lies in the window goes; with one, something could go
- * that the pending part is through with, and that is needed later or never again.
- * How much later says how much of the way out and back that saves. Parts pay for
- * themselves like that: once those savings since the last cut, all forgone, exceed
- * the cost of a part, the next one is not.
+ * Decide whether a cut here pays. Without a cut, the nodes in the candidate are
+ * evicted. With a cut, an allocation that the pending part has finished with
+ * could be evicted instead, one that is needed later or never again. The saving
+ * is a fraction of the bytes out and back. It depends on how much later the
+ * next use is. The savings forgone since the last cut are summed up. Once they
+ * exceed the cost of a part, the cut is made.
  */
 static bool is_worth_cut(struct split *split, const struct window *window, u64 size)
 {
@@ -451,7 +472,7 @@ static bool is_worth_cut(struct split *split, const struct window *window, u64 s
 	return split->forgone > split->in->cut_cost_bytes;
 }
 
-/* As many bytes must go as the commit limit asks for, wherever they are. */
+/* Evict, at any offset, as many bytes as the commit limit requires. */
 static bool meet_commit(struct split *split, u32 seg, u64 size)
 {
 	struct tessera_plan_map_seg *at = &split->map.seg[seg];
@@ -468,7 +489,7 @@ static bool place_in_seg(struct split *split, u32 id, u32 seg)
 	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
 	struct window window = {};
 
-	/* The searches may look at all that is there. */
+	/* The searches may look at all nodes of the segment. */
 	split_tick(split, split->map.seg[seg].n_heap);
 	if (split->seg_commit[seg] < split->seg_size[seg] && !meet_commit(split, seg, size))
 		return false;
@@ -489,7 +510,7 @@ static bool place_one(struct split *split, u32 id)
 	u32 cursor = 0;
 	u8 seg;
 
-	/* Resident where it is of no use. */
+	/* It is resident where it cannot be used. */
 	if (split->map.node[id].linked)
 		split_evict(split, id);
 	while (!split->wants_cut &&
@@ -501,11 +522,12 @@ static bool place_one(struct split *split, u32 id)
 }
 
 /**
- * split_place_members() - find places with every resident one staying where it is
+ * split_place_members() - place the group's members without moving resident
+ * ones
  * @split: planner; the group's members are listed
  *
- * On success all members are in the working set and the log has the way there.
- * On failure only the resident members are, and nothing has been evicted.
+ * On success all members are in the working set, and the log has all changes.
+ * On failure only the usable resident members are, and nothing was evicted.
  *
  * Return: 0 or -ENOSPC.
  */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * What the files of the split planner share with each other and with nobody else.
- */
+/* Internal header of the split planner. */
 #ifndef __TESSERA_PURE_SPLIT_PRIV_H__
 #define __TESSERA_PURE_SPLIT_PRIV_H__
 
@@ -9,28 +7,28 @@
 #include "plan_map.h"
 #include "split.h"
 
-/* Distance at which a next use counts as "never". */
+/* Next use of an allocation that is not named again. */
 #define SPLIT_NEVER		TESSERA_SPLIT_NONE
-/* Steps after which the caller is asked whether to go on. */
+/* Number of steps between two calls of &tessera_split_input.check. */
 #define SPLIT_TICKS		4096U
-/* The window has all that it may have: not an error. */
+/* Not an error: the batch has reached its limits. */
 #define SPLIT_WINDOW_ENDS	1
 
 /**
  * struct split_alloc - state of one allocation while planning
- * @size: bytes, before they are rounded up to a segment's granularity
- * @pad: what it takes of @home at most
+ * @size: bytes, before rounding up to a segment's granularity
+ * @pad: upper bound of the bytes that it takes in @home
  * @align: alignment beyond the granularity of segments
- * @mask: segments it may be in now, read-only ones dropped if it is written
- * @next_use: entry that names it next, or SPLIT_NEVER
- * @n_slots: slots that hold it
+ * @mask: segments that may hold it now, without read-only ones if it is written
+ * @next_use: next entry that names it, or SPLIT_NEVER
+ * @n_slots: number of slots that hold it
  * @stamp: group that listed it as a member
- * @idle: when it left the working set
- * @item: its index in the packing problem
- * @home: segment its size is charged to in the quick feasibility check
- * @in_w: touched by the pending part, or pinned by it
+ * @idle: time at which it left the working set
+ * @item: index in the packing problem
+ * @home: segment that the quick feasibility check charges it to
+ * @in_w: in the working set: used or pinned by the pending part
  * @clean: its system copy is valid
- * @fixed: resident and immovable, say because it is scanned out
+ * @fixed: resident and immovable, for example scanned out
  */
 struct split_alloc {
 	u64 size;
@@ -49,11 +47,12 @@ struct split_alloc {
 };
 
 /**
- * struct split_log - one state change of the current group, to emit or take back
- * @src: MOVE: offset it came from
+ * struct split_log - one state change of the current group, to be output or
+ * undone
+ * @src: MOVE: source offset
  * @off: place
  * @id: node
- * @prev: node below it, before an eviction took it away
+ * @prev: node below it before an eviction
  * @type: EVICT, MOVE or PAGE_IN
  * @seg: segment of @off
  * @src_seg: segment of @src
@@ -72,45 +71,50 @@ struct split_log {
 
 /**
  * struct split - one planner run
- * @in: what to plan
- * @plan: where the result goes
+ * @in: the submission
+ * @plan: receives the result
  * @cur: where to start
  * @limits: where to end
- * @mark: the plan's counts behind its last part
+ * @mark: the plan's counts after its last part
  * @map: plan map; nodes 0 to n_allocs - 1 are allocations, then blocks
  * @al: state per allocation
  * @table: allocation per slot
- * @wset: working set: what the pending part touches, and what a cut pinned
+ * @wset: working set: allocations that the pending part uses, or a cut has
+ *	pinned
  * @member: allocations of the current group outside the working set
  * @log: state changes of the current group
  * @seg_size: size per segment
- * @seg_commit: bytes that may be taken, per segment
+ * @seg_commit: commit limit per segment
  * @home_sum: per segment, bytes charged to it in the quick feasibility check
  * @home_cap: per segment, bytes that surely fit
  * @pack: packing problem, with its arrays
- * @max_held: feasibility check: most allocations that one split point can require
- * @n_over: segments where the quick feasibility check does not answer
- * @n_w: elements of @wset
- * @n_member: elements of @member
- * @n_log: elements of @log
+ * @max_held: feasibility check: maximum number of allocations that one split
+ *	point can require
+ * @n_over: number of segments in which the quick feasibility check does not
+ *	decide
+ * @n_w: number of elements of @wset
+ * @n_member: number of elements of @member
+ * @n_log: number of elements of @log
  * @stamp: number of the current group
  * @clock: time for &split_alloc.idle
- * @now: entry being processed
+ * @now: first entry of the current group
  * @start: first byte of the pending part
  * @first: first entry of the pending part
- * @n_forced: forced cuts taken
- * @ticks: steps since the caller was last asked whether to go on
- * @err: first error of op output, or what the caller said when asked
+ * @n_forced: number of forced cuts made
+ * @ticks: steps since the last call of @in->check
+ * @err: first error of the output, of an input that changed, or of @in->check
  * @rank_min: lowest rank of a foreign block
  * @rank_max: highest rank of a foreign block
- * @op_base: operations before it belong to another plan
+ * @op_base: operations before this index belong to another plan
  * @forgone: bytes that an earlier end of the pending part would have saved
- * @far: latest next use of what the pending part has done with
- * @variant: how places are chosen: 0 is the fast way, others guess differently
- * @random: state of the random numbers of a variant
- * @group_end: entry behind the group at hand
- * @may_cut: the group at hand may begin a part
- * @wants_cut: it should, for the bytes that saves
+ * @far: latest next use of the allocations that the pending part has finished
+ *	with
+ * @variant: the way in which places are chosen: 0 is the fast one, others
+ *	estimate differently
+ * @random: state of a variant's random numbers
+ * @group_end: first entry after the current group
+ * @may_cut: the current group may begin a part
+ * @wants_cut: the current group should begin a part, since that saves bytes
  */
 struct split {
 	const struct tessera_split_input *in;
@@ -183,7 +187,9 @@ static inline u64 split_align(const struct split *split, u32 id, u32 seg)
 	return max(split->al[id].align, split->in->segs[seg].granularity);
 }
 
-/* A few steps were made: from time to time ask the caller whether to go on. */
+/*
+ * Count steps, and call @in->check from time to time. Returns the first error.
+ */
 static inline int split_tick(struct split *split, u32 steps)
 {
 	split->ticks += steps;
@@ -195,7 +201,7 @@ static inline int split_tick(struct split *split, u32 steps)
 	return split->err;
 }
 
-/* First entry behind the group that starts at @entry. */
+/* First entry after the group that starts at @entry. */
 static inline u32 split_group_end(const struct split *split, u32 entry)
 {
 	const struct tessera_patch *patch = split->in->entries;

@@ -2,16 +2,22 @@
 /**
  * DOC: relocation inside a split plan
  *
- * Where a cut has been taken and the usual way finds no places, what the split
- * point needs and nothing pins is moved: pushed together, or packed anew. Part of
- * the split planner.
+ * Places the allocations of a split point when split_place_members() fails
+ * after a cut. Allocations that the split point needs and that are not pinned
+ * are moved: pushed together, or packed anew. Part of the split planner.
  */
 #include "split_priv.h"
 
-/* With more moves than this at one cut, page out and in again instead. */
+/*
+ * With more items than this at one cut, evict and page in again instead of
+ * moving.
+ */
 #define PLACE_MOVES_MAX		64U
 
-/* Does node @id stand in the way at a cut, members aside, if tiers up to @hard may go? */
+/*
+ * Test whether node @id must stay at a cut, if tiers up to @hard may be
+ * evicted. Members of the current group may move.
+ */
 static bool is_obstacle(const struct split *split, u32 id, u32 hard)
 {
 	const struct tessera_plan_map_node *n = &split->map.node[id];
@@ -48,12 +54,13 @@ void split_item_init(const struct split *split, struct tessera_pack_item *item,
 }
 
 /**
- * split_collect_gaps() - find the room between what must stay
+ * split_collect_gaps() - find the gaps between the nodes that must stay
  * @split: planner
- * @mask: segments to look at
- * @hard: the hardest tier of foreign blocks that may go
+ * @mask: segments to search
+ * @hard: hardest tier of foreign blocks that may be evicted
  *
- * What the group at hand names may go, too.
+ * Allocations of the current group do not count as obstacles, since they may be
+ * moved.
  */
 void split_collect_gaps(struct split *split, u32 mask, u32 hard)
 {
@@ -90,7 +97,9 @@ void split_collect_gaps(struct split *split, u32 mask, u32 hard)
 	tessera_pack_rewind(&split->pack);
 }
 
-/* Residents first, from the bottom up; then the others in list order. */
+/*
+ * Sort resident items first, from the bottom up; then the others in list order.
+ */
 static int cmp_items(const void *va, const void *vb)
 {
 	const struct tessera_pack_item *a = va, *b = vb;
@@ -104,7 +113,10 @@ static int cmp_items(const void *va, const void *vb)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* One item per movable member; residents count as fixed, where they are now. */
+/*
+ * Create one item per movable member. Resident ones count as fixed at their
+ * place.
+ */
 static u32 collect_items(struct split *split)
 {
 	struct tessera_pack_item *item = split->pack.item;
@@ -126,7 +138,9 @@ static u32 collect_items(struct split *split)
 	return mask;
 }
 
-/* Push residents down inside their gaps; collect_items() sorted them. */
+/*
+ * Push resident items down inside their gaps. collect_items() has sorted them.
+ */
 static void slide(struct split *split)
 {
 	struct tessera_pack *pack = &split->pack;
@@ -152,7 +166,7 @@ static void free_all_items(struct split *split)
 		split->pack.item[i].fixed = false;
 }
 
-/* Is the item's target clear of all but itself? */
+/* True if no other node lies in the item's target. */
 static bool target_is_clear(const struct split *split,
 			    const struct tessera_pack_item *item)
 {
@@ -173,7 +187,10 @@ static bool is_at_target(const struct split *split, const struct tessera_pack_it
 	return n->linked && n->seg == item->seg && n->start == item->off;
 }
 
-/* Evict what lies in the target of an item and is not to be moved itself. */
+/*
+ * Evict the nodes in the target of an item, except for members, which are
+ * moved.
+ */
 static void clear_target(struct split *split, const struct tessera_pack_item *item)
 {
 	struct tessera_plan_map_node *node = split->map.node;
@@ -189,7 +206,10 @@ static void clear_target(struct split *split, const struct tessera_pack_item *it
 	}
 }
 
-/* One more of what is idle goes, or, if there is none, of the last resort and beyond. */
+/*
+ * Evict one more idle node, or else one of the last resort, or else a protected
+ * one.
+ */
 static bool evict_any(struct split *split, u32 seg)
 {
 	const struct tessera_plan_map_seg *at = &split->map.seg[seg];
@@ -211,8 +231,9 @@ static bool evict_any(struct split *split, u32 seg)
 }
 
 /*
- * Make the commit limits allow what is coming. What would come from another segment
- * leaves that one first, so that it does not matter who moves first.
+ * Make the commit limits allow the planned placement. An item that comes from
+ * another segment into a limited one is evicted first, so that the order of the
+ * moves does not matter.
  */
 static void meet_commits(struct split *split)
 {
@@ -259,7 +280,10 @@ static void do_move(struct split *split, const struct tessera_pack_item *item)
 	log->src_seg = src_seg;
 }
 
-/* One round over the residents; true if one of them could move. */
+/*
+ * Try once to move each resident item to its target; returns true if one has
+ * moved.
+ */
 static bool move_some(struct split *split)
 {
 	struct tessera_pack_item *item = split->pack.item;
@@ -278,7 +302,8 @@ static bool move_some(struct split *split)
 
 /*
  * Bring every member to its target. A move may overlap only its own source, so
- * moves wait for each other; those that wait in a ring go through the system.
+ * moves depend on each other. If the dependencies are circular, items are
+ * evicted and paged in again.
  */
 static void execute_targets(struct split *split)
 {
@@ -315,7 +340,7 @@ static void execute_targets(struct split *split)
 	}
 }
 
-/* Residents that cannot be used where they are leave first. */
+/* Evict members that are resident where they cannot be used. */
 static void evict_unusable(struct split *split)
 {
 	u32 i;
@@ -341,14 +366,14 @@ static bool find_targets(struct split *split, u32 hard)
 }
 
 /**
- * split_relocate_members() - find places, moving members that are resident
- * @split: planner; split_place_members() has just failed, and a cut was taken or
- *     nothing is pinned
+ * split_relocate_members() - place the group's members, moving resident ones
+ * @split: planner; split_place_members() has just failed, and either a cut was
+ *	made or nothing is pinned
  *
- * Foreign blocks of the last resort are taken only if nothing else helps, and those their
- * owners' shares protect only if not even that does.
+ * Foreign blocks of the last resort are evicted only if nothing else helps, and
+ * protected ones only if that does not help either.
  *
- * Return: 0 or -ENOSPC; the log is of use only in the first case.
+ * Return: 0 or -ENOSPC; on failure the log is invalid.
  */
 int split_relocate_members(struct split *split)
 {

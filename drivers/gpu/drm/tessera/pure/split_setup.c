@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: set-up of a split plan
+ * DOC: setup of a split plan
  *
- * Lays out the planner's memory and checks what it is given. Part of the split
+ * Lays out the planner's memory and checks its input. Part of the split
  * planner.
  *
- * What is kept between the windows of a submission is computed once, with one
- * pass over the patch list: per entry the next use of its allocation. A window
- * then costs what its own entries cost, and passes over allocations and blocks.
+ * The state that lasts over all batches of a submission is computed once, in
+ * one pass over the patch list: for each entry, the next use of its allocation.
+ * The cost of a batch is then proportional to its own entries, plus passes over
+ * allocations and blocks.
  */
 #include "split_priv.h"
 
-/* Steps the packers may take for each element of the input, and in any case. */
+/*
+ * Search steps allowed to the packer: per element of the input, and at least.
+ */
 #define BUDGET_PER_ITEM		64ULL
 #define BUDGET_MIN		BIT_ULL(22)
 
@@ -30,7 +33,10 @@ static void *arena_take(struct arena *arena, size_t n, size_t each)
 	return arena->base ? arena->base + at : NULL;
 }
 
-/* Arrays that outlive a window; with a NULL base only their size is found. */
+/*
+ * Arrays that last over all batches. With a NULL base only their size is
+ * computed.
+ */
 static void layout_cursor(const struct tessera_split_input *in, struct arena *arena,
 			  struct tessera_split_cursor *cur)
 {
@@ -39,7 +45,10 @@ static void layout_cursor(const struct tessera_split_input *in, struct arena *ar
 	cur->table = arena_take(arena, in->n_slots, sizeof(u32));
 }
 
-/* What could ever be in a segment: its blocks, and the allocations it may hold. */
+/*
+ * Per segment, the maximum number of nodes: its blocks, and the allocations
+ * that it may hold.
+ */
 static void count_victims(const struct tessera_split_input *in, size_t *n)
 {
 	u32 i, seg;
@@ -62,7 +71,7 @@ static void count_victims(const struct tessera_split_input *in, size_t *n)
 			n[in->blocks[i].seg]++;
 }
 
-/* Lay the arrays of a window out; with a NULL base only their size is found. */
+/* Arrays of one batch. With a NULL base only their size is computed. */
 static void layout(const struct tessera_split_input *in, struct arena *arena,
 		   struct split *split)
 {
@@ -109,10 +118,12 @@ static bool counts_are_sane(const struct tessera_split_input *in)
 }
 
 /**
- * tessera_split_cursor_size() - memory that lasts over all windows of a submission
- * @in: what will be planned
+ * tessera_split_cursor_size() - get the size of the memory for a cursor
+ * @in: the submission
  *
- * Return: bytes, or 0 if the counts are beyond reason.
+ * The memory lasts over all batches of the submission.
+ *
+ * Return: bytes, or 0 if the counts are too large.
  */
 size_t tessera_split_cursor_size(const struct tessera_split_input *in)
 {
@@ -122,18 +133,18 @@ size_t tessera_split_cursor_size(const struct tessera_split_input *in)
 	if (!counts_are_sane(in))
 		return 0;
 	layout_cursor(in, &arena, &cur);
-	/* Never 0, which stands for an error. */
+	/* The result 0 stands for an error. */
 	return arena.used == SIZE_MAX ? 0 : max_t(size_t, arena.used, 8);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_split_cursor_size);
 
 /**
- * tessera_split_scratch_size() - memory that one call needs
- * @in: what will be planned
+ * tessera_split_scratch_size() - get the size of the memory that one call needs
+ * @in: the submission
  *
- * It depends on the blocks: to be asked again when they have changed.
+ * The size depends on the blocks. Call it again when they have changed.
  *
- * Return: bytes, or 0 if the counts are beyond reason.
+ * Return: bytes, or 0 if the counts are too large.
  */
 size_t tessera_split_scratch_size(const struct tessera_split_input *in)
 {
@@ -185,7 +196,9 @@ static bool alloc_is_sane(const struct tessera_split_input *in,
 	return true;
 }
 
-/* A written allocation may not be where the GPU can only read. */
+/*
+ * A written allocation may not be in a segment that is read-only for the GPU.
+ */
 static u32 usable_segs(const struct tessera_split_input *in,
 		       const struct tessera_split_alloc *alloc)
 {
@@ -232,7 +245,7 @@ static int check_block_alloc(struct split *split, const struct tessera_split_blo
 	if (block->alloc >= split->in->n_allocs)
 		return -EINVAL;
 	alloc = &split->al[block->alloc];
-	/* No allocation is in two places. */
+	/* An allocation can be at one place only. */
 	if (alloc->stamp || split->in->allocs[block->alloc].flags & TESSERA_SPLIT_ALLOC_NULL ||
 	    split_bytes(split, block->alloc, block->seg) != block->size)
 		return -EINVAL;
@@ -267,7 +280,7 @@ static int check_blocks(struct split *split)
 	return 0;
 }
 
-/* Ranks are whatever the caller likes; only their order counts. */
+/* The caller may use any ranks; only their order matters. */
 static void find_ranks(struct split *split)
 {
 	u32 i;
@@ -284,8 +297,9 @@ static void find_ranks(struct split *split)
 }
 
 /*
- * One pass back over the list: check it, link each entry to the next use, and see how many
- * allocations a split point can require.
+ * Walk the list backwards: check it, link each entry to the next use of its
+ * allocation, and compute the maximum number of allocations that a split point
+ * can require.
  */
 static int link_uses(struct split *split, struct tessera_split_cursor *cur)
 {
@@ -311,7 +325,7 @@ static int link_uses(struct split *split, struct tessera_split_cursor *cur)
 	return 0;
 }
 
-/* What the input says about allocations and blocks now. */
+/* Initialize allocations and blocks from the current input. */
 static int setup_state(struct split *split)
 {
 	u32 i;
@@ -332,23 +346,23 @@ static int setup_state(struct split *split)
 	if (ret)
 		return ret;
 	find_ranks(split);
-	/* The packers search, but not for ever. */
+	/* Bound the search time of the packer. */
 	split->pack.budget = BUDGET_MIN + BUDGET_PER_ITEM *
 		    ((u64)split->in->n_entries + split->in->n_blocks);
 	return 0;
 }
 
 /**
- * split_setup_begin() - check the input, and fill what lasts over all windows
- * @in: what will be planned
+ * split_setup_begin() - check the input, and set up the state for all batches
+ * @in: the submission
  * @cur: cursor to set up
- * @mem: memory for it
+ * @mem: memory for @cur
  * @size: bytes at @mem
- * @out: planner, in @scratch
- * @scratch: memory for the time of the call
+ * @out: receives the planner, in @scratch
+ * @scratch: memory for this call
  * @scratch_size: bytes at @scratch
  *
- * Return: 0, -EINVAL, or what @in->check says.
+ * Return: 0, -EINVAL, or an error of @in->check.
  */
 int split_setup_begin(const struct tessera_split_input *in,
 		      struct tessera_split_cursor *cur, void *mem, size_t size,
@@ -381,14 +395,15 @@ int split_setup_begin(const struct tessera_split_input *in,
 }
 
 /**
- * split_setup_window() - check the state of now, and prepare to plan from a cursor
- * @in: what is planned
+ * split_setup_window() - check the current input, and prepare to plan from a
+ * cursor
+ * @in: the submission
  * @cur: where to start
- * @out: planner, in @scratch
- * @scratch: memory for the time of the call
+ * @out: receives the planner, in @scratch
+ * @scratch: memory for this call
  * @scratch_size: bytes at @scratch
  *
- * Return: 0, -EINVAL, or what @in->check says.
+ * Return: 0, -EINVAL, or an error of @in->check.
  */
 int split_setup_window(const struct tessera_split_input *in,
 		       const struct tessera_split_cursor *cur, struct split **out,

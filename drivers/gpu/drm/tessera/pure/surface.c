@@ -2,24 +2,26 @@
 /**
  * DOC: layouts and private data
  *
- * Both swizzled layouts are made of tiles of 4 KiB, 128 bytes by 32 rows, in
- * row-major order. The driver moves bytes between layouts by the paging engine
- * alone: all that it has to know is which allocations tiles fill.
+ * Both swizzled layouts consist of 4 KiB tiles, 128 bytes by 32 rows, in
+ * row-major order. The driver converts between layouts only with the paging
+ * engine. It only needs to know which allocations are filled by whole tiles.
  *
- * What user space says is in the two allocations of a surface that the GPU wants swizzled and
- * the CPU linear. It is understood when they are created, and nowhere else: to
- * what manages memory an allocation is a size and an alignment (SWZ-20, SWZ-21). Called by the creation
- * of twins. No locks, no state.
+ * User space describes the two allocations of a surface pair: a swizzled one
+ * for the GPU and a linear one for the CPU. The description is checked when the
+ * pair is created and is not used anywhere else. Memory management treats an
+ * allocation as a size and an alignment (SWZ-20, SWZ-21). Called when a surface
+ * pair is created. No locks, no state.
  */
 #include "surface.h"
 
 /**
- * tessera_swizzle_geometry_ok() - whether an allocation can have a layout
+ * tessera_swizzle_geometry_ok() - check whether an allocation can have a layout
  * @layout: TSR_LAYOUT_*
  * @pitch: bytes per row; 0 for the linear layout
  * @size: bytes of the allocation
  *
- * Return: true if tiles fill the allocation exactly.
+ * Return: true if whole tiles fill the allocation exactly, or the layout is
+ * linear.
  */
 bool tessera_swizzle_geometry_ok(u32 layout, u32 pitch, u64 size)
 {
@@ -35,7 +37,7 @@ bool tessera_swizzle_geometry_ok(u32 layout, u32 pitch, u64 size)
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_swizzle_geometry_ok);
 
-/* Bytes a surface takes: of the last row of a linear one only what belongs to it. */
+/* Bytes of a surface. The last row of a linear surface has no padding. */
 static u64 private_bytes(const struct tessera_private *priv)
 {
 	if (priv->layout == TSR_LAYOUT_LINEAR)
@@ -57,8 +59,8 @@ static bool private_layout_ok(const struct tessera_private *priv, u64 size)
 }
 
 /**
- * tessera_private_check() - understand what is said of one allocation
- * @priv: what is
+ * tessera_private_check() - check the private data of one allocation
+ * @priv: the private data
  * @size: bytes of the allocation
  *
  * Return: 0 or -EINVAL.
@@ -77,12 +79,12 @@ int tessera_private_check(const struct tessera_private *priv, u64 size)
 EXPORT_SYMBOL_IF_KUNIT(tessera_private_check);
 
 /**
- * tessera_twins_check() - understand what is said of the two allocations of a surface
- * @privs: what is said of each, TESSERA_NUM_TWINS elements
+ * tessera_twins_check() - check the private data of a surface pair
+ * @privs: private data of both allocations, TESSERA_NUM_TWINS elements
  * @sizes: bytes of each
  *
- * One is swizzled, for the GPU, the other is its twin, linear, for the CPU; both have room for the
- * same rows of the same width.
+ * One allocation is swizzled, for the GPU. The other is its twin: linear, for
+ * the CPU. Both hold the same number of rows of the same width.
  *
  * Return: 0 or -EINVAL.
  */

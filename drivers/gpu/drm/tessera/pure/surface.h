@@ -14,7 +14,7 @@
 #define TESSERA_NUM_TWINS	2U
 
 /**
- * struct tessera_private - what user space says is in an allocation, as the uAPI has it
+ * struct tessera_private - private data of an allocation, as in the uAPI
  */
 struct tessera_private {
 	/** @version: TESSERA_PRIVATE_VERSION */
@@ -23,7 +23,7 @@ struct tessera_private {
 	u32 flags;
 	/** @layout: TSR_LAYOUT_* */
 	u32 layout;
-	/** @pitch: bytes from row to row */
+	/** @pitch: distance between rows in bytes */
 	u32 pitch;
 	/** @width: bytes of a row that belong to the surface */
 	u32 width;

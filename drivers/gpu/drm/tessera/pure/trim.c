@@ -2,23 +2,26 @@
 /**
  * DOC: bytes to trim
  *
- * How much of what it has listed as resident a client has to give up so that more
- * fits (RES-3). Called by residency lists when it does not.
+ * Computes how much of its residency list a client has to give up so that more
+ * objects become resident (RES-3). Called by the residency code when they do
+ * not fit.
  *
- * Objects take room one after the other, each where there is enough for it, else where
- * least is missing. In one segment that is exact: whoever gives up the sum there has
- * room. An object that may live in several has its choice, so that what is given up in
- * another segment than the sum was made for may be too little, and it is made anew.
+ * The objects are placed one after the other, each into a segment with enough
+ * space, or else where the least is missing. For one segment the result is
+ * exact: a client that gives up that sum there has enough space. An object that
+ * may be in several segments can be placed differently. If the client then
+ * gives up memory in another segment, that may be too little, and the sum is
+ * computed again.
  */
 #include "trim.h"
 
 /**
- * tessera_trim_add() - count an object
+ * tessera_trim_add() - add an object to the sum
  * @trim: the sum
  * @size: bytes of the object
- * @segs: set of indexes of the segments it may live in
+ * @segs: set of indexes of the segments that may hold it
  *
- * Return: 0; -EINVAL if it may live in none of the segments; or -EOVERFLOW.
+ * Return: 0; -EINVAL if none of the segments may hold it; or -EOVERFLOW.
  */
 int tessera_trim_add(struct tessera_trim *trim, u64 size, u32 segs)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What a client has to do without so that more of its memory can be resident.
+ * Computation of the bytes that a client must give up to make more memory
+ * resident.
  */
 #ifndef __TESSERA_PURE_TRIM_H__
 #define __TESSERA_PURE_TRIM_H__
@@ -9,8 +10,8 @@
 
 /**
  * struct tessera_trim_seg - a segment
- * @room: bytes that could be had there; counted down
- * @page_size: granularity of places there, a power of two
+ * @room: available bytes; reduced with each object
+ * @page_size: granularity of placements, a power of two
  */
 struct tessera_trim_seg {
 	u64 room;
@@ -18,11 +19,13 @@ struct tessera_trim_seg {
 };
 
 /**
- * struct tessera_trim - the sum for objects that are to be resident all at once
+ * struct tessera_trim - sum over objects that are to be resident at the same
+ * time
  * @segs: segments
- * @n_segs: elements of @segs, at most 32
- * @bytes: result so far: bytes that are missing
- * @set: result so far: indexes of the segments where something was missing, as a set
+ * @n_segs: number of @segs, at most 32
+ * @bytes: result so far: missing bytes
+ * @set: result so far: set of indexes of the segments in which bytes are
+ *	missing
  */
 struct tessera_trim {
 	struct tessera_trim_seg *segs;

@@ -2,18 +2,18 @@
 /**
  * DOC: command validator
  *
- * Proves of a command buffer that the device may run it on behalf of a user: it
- * consists of unprivileged packets of exact length, and every address in it is one the
- * kernel writes. Addresses appear in BIND_SLOT only, so that comes down to
- * each BIND_SLOT having exactly one patch list element, for the same slot, and write
- * access only to an allocation listed as written. Whatever slots then name is
- * bounds-checked by the device.
+ * Proves that the device may run a command buffer on behalf of a user. The
+ * buffer must consist of unprivileged packets of exact length, and the kernel
+ * must write every address in it. Only BIND_SLOT contains addresses. Each
+ * BIND_SLOT must have exactly one patch list element, for the same slot. It may
+ * have write access only to an allocation that is listed as written. The device
+ * checks all accesses through a slot against its bounds.
  *
- * The walk takes linear time and no memory of its own. To find the element of a
- * packet without sorting, the number of each element is first written into the base
- * field it patches: the field is the kernel's to overwrite anyway. A number found
- * in a packet counts only if that element names this very place, so what
- * the user may have written there before proves nothing.
+ * The walk takes linear time and no memory of its own. The index of each
+ * element is first written into the base field that it patches. This finds the
+ * element of a packet without sorting. The kernel overwrites that field later
+ * in any event. An index found in a packet counts only if that element names
+ * this very place, so a value that the user has written there has no effect.
  *
  * Called by the submission path with its own copy of the commands. No locks.
  */
@@ -25,7 +25,7 @@ struct validate_walk {
 	struct tessera_patch_error *err;
 	u32 *order;
 	u32 num_order;
-	/* First element whose split point lies at or behind the packet. */
+	/* First element whose split point is at or after the packet. */
 	u32 split_pos;
 };
 
@@ -38,10 +38,16 @@ static bool element_at(const struct tessera_patch_list *list, u32 index, u32 pat
 	return list->patches[index].patch_offset == patch_offset;
 }
 
-/* In a place to be patched: its number, and whether the user had left base and limit zero. */
+/*
+ * Flag beside the index in a base field: the user had not left base and limit
+ * zero.
+ */
 #define NUMBER_NOT_ZERO		BIT(31)
 
-/* Number the places to be patched; two elements for one place are refused. */
+/*
+ * Write the index of each element into its base field. Two elements for one
+ * place are refused.
+ */
 static int number_patches(struct validate_walk *walk, u32 *num_bound)
 {
 	const struct tessera_patch_list *list = walk->list;
@@ -74,7 +80,7 @@ static int number_patches(struct validate_walk *walk, u32 *num_bound)
 	return 0;
 }
 
-/* Find the element that no packet took up, for the error message. */
+/* Find an element without a packet, for the error message. */
 static int unused_patch(struct validate_walk *walk)
 {
 	const struct tessera_patch_list *list = walk->list;
@@ -159,7 +165,10 @@ static u32 format_bytes(u32 format)
 	}
 }
 
-/* The shape of what is bound: what the device would refuse, with a known format and layout. */
+/*
+ * Check the shape of a binding as the device would. Format and layout are
+ * checked before.
+ */
 static bool shape_ok(const __le32 *packet)
 {
 	u32 surface = le32_to_cpu(packet[6]);
@@ -180,7 +189,10 @@ static bool shape_ok(const __le32 *packet)
 	       height && height <= TSR_SURF_MAX_DIM;
 }
 
-/* Objects begin at pages, so what is in the element decides about the alignment. */
+/*
+ * Objects begin at pages, so the offset in the element determines the
+ * alignment.
+ */
 static bool alloc_offset_ok(const __le32 *packet, const struct tessera_patch *patch)
 {
 	u32 layout = FIELD_GET(TSR_SURF_LAYOUT_MASK, le32_to_cpu(packet[6]));
@@ -258,7 +270,9 @@ err_packet:
 	return tessera_patch_refuse(walk->err, offset, TESSERA_PATCH_NOWHERE);
 }
 
-/* Every split point up to the end of the packet must be where it starts. */
+/*
+ * A split point up to the end of the packet must be at the start of the packet.
+ */
 static int validate_splits(struct validate_walk *walk, u32 offset, u32 next)
 {
 	const struct tessera_patch_list *list = walk->list;
@@ -281,13 +295,14 @@ static int validate_splits(struct validate_walk *walk, u32 offset, u32 next)
 
 /**
  * tessera_validate() - check a command buffer against its patch list
- * @cmds: the kernel's copy of the commands, 8-byte aligned; fields to be patched are
- *	overwritten
- * @list: a list that tessera_patch_check() accepted, @list->cmd_bytes a multiple of 8
- * @order: room for @list->num_patches numbers; receives the elements that are not
- *	NULL in the order of their packets
+ * @cmds: the kernel's copy of the commands, 8-byte aligned; fields to be
+ *	patched are overwritten
+ * @list: a list that tessera_patch_check() accepted, @list->cmd_bytes a
+ *	multiple of 8
+ * @order: memory for @list->num_patches numbers; receives the indexes of the
+ *	elements that are not NULL, in the order of their packets
  * @num_order: receives the length of @order
- * @err: what is wrong, written on failure
+ * @err: the place of the error, written on failure
  *
  * Return: 0, -EINVAL, or an error of &tessera_patch_list.check.
  */
@@ -323,7 +338,10 @@ int tessera_validate(void *cmds, const struct tessera_patch_list *list,
 			return ret;
 		offset += bytes;
 	}
-	/* Each packet took up another element, so equal counts mean all of them. */
+	/*
+	 * Each packet has used another element, so equal counts mean that all
+	 * were used.
+	 */
 	if (walk.num_order != num_bound)
 		return unused_patch(&walk);
 	*num_order = walk.num_order;

@@ -2,34 +2,40 @@
 /**
  * DOC: victim choice across submissions
  *
- * Says which class a block of a segment is in for a given requester, and how hard
- * it is to get. The blocks of one owner are classified in the order of their use.
- * Their classes never get easier then, so the next victim is one of the next
- * blocks of all owners, and what comes behind those need not be looked at
- * (mem/order.c). A plan wants to know the order of all blocks at once:
- * tessera_victim_rank() sorts them. The caller serialises access.
+ * Determines the class of each block of a segment for a given requester, and
+ * how hard it is to evict. The blocks of one owner are classified in the order
+ * of their use. Their classes never get easier in that order. The next victim
+ * is therefore always the next block of one of the owners, and blocks further
+ * back need not be examined (mem/order.c). A split plan needs the order of all
+ * blocks at once: tessera_victim_rank() sorts them. The caller serializes
+ * access.
  *
- * The rules, first to last:
+ * The classes, from first to last victim:
  *
- * 0. what its owner can do without, unless it is busy;
- * 1. memory of clients without demand, and of nobody: idle share is lent;
- * 2. memory that clients hold above their shares; a requester that would itself
- *    be above its share takes only from those that hold more than it would;
- * 3. other memory of the requester;
- * 4. if the requester stays within its share, what others hold within theirs; if
- *    it does not, what others hold above theirs;
- * 5. as a last resort, because otherwise a job could not run at all: memory in use
- *    by other work, then what is listed as resident, and after that what others hold
- *    within their shares, busy or not.
+ * 1. Offered memory that is not busy.
+ * 2. Memory without an owner, and memory of clients without demand, which lend
+ *    their shares.
+ * 3. Memory that clients hold above their shares. If the requester would itself
+ *    be above its share, only from clients that hold more than it would.
+ * 4. Other memory of the requester.
+ * 5. If the requester stays within its share: memory that other clients hold
+ *    within theirs. If it does not: other memory that clients hold above
+ *    theirs.
+ * 6. As a last resort, if a job could not run otherwise: memory in use by other
+ *    work, then memory in a residency list, and finally memory that other
+ *    clients hold within their shares while the requester is above its own
+ *    (SEG-8), busy or not.
  *
- * What is listed as resident comes back before its client's next job. So it goes without
- * need only from those without demand, and from those above their shares; by one who is
- * above its own as well, only if they hold more than it would. Whoever brings it back
- * is then the one that holds more, and cannot take the same memory in return.
+ * Memory in a residency list is brought back before its client's next job. It
+ * is therefore taken without need only from clients without demand and from
+ * clients above their shares. A requester above its own share takes it only
+ * from clients that hold more than it would. The client that brings the memory
+ * back then holds more itself, and cannot take the same memory in return.
  *
- * Inside each class what nobody has listed goes first, then the least recently used. A
- * client counts as above its share only as long as it would be with the blocks ranked
- * before gone, so that nobody is pushed below the share by a single request.
+ * Inside each class, blocks in no residency list go first, then the least
+ * recently used ones. A client counts as above its share only as long as it
+ * would still be without the blocks ranked before. A single request therefore
+ * pushes no client below its share.
  */
 #include "victim.h"
 
@@ -63,9 +69,9 @@ static bool before_by_use(const struct tessera_victim_block *a,
 /**
  * tessera_victim_before() - compare two classified blocks
  * @a: a block
- * @b: another one
+ * @b: another block
  *
- * Return: true if @a gives way before @b.
+ * Return: true if @a is evicted before @b.
  */
 bool tessera_victim_before(const struct tessera_victim_block *a,
 			   const struct tessera_victim_block *b)
@@ -98,13 +104,16 @@ static bool is_over(const struct tessera_victim_wish *wish)
 	return wish->after > share_of(wish, wish->requester);
 }
 
-/* Goes whoever wants it, whatever its owner has: it is nobody's use. */
+/*
+ * Offered memory is taken by any requester, even from an owner within its
+ * share.
+ */
 static bool is_given(const struct tessera_victim_block *b)
 {
 	return b->offer && !(b->flags & (TESSERA_VICTIM_BLOCK_FIXED | TESSERA_VICTIM_BLOCK_BUSY));
 }
 
-/* What owners would hold if all that is given were gone. */
+/* Set @left of each owner to what it would hold without its offered blocks. */
 static void leave_given(struct tessera_victim_req *req)
 {
 	u32 i;
@@ -119,7 +128,10 @@ static void leave_given(struct tessera_victim_req *req)
 	}
 }
 
-/* Within its owner's share, and whoever wants it above: SEG-8. */
+/*
+ * The block is within its owner's share, and the requester is above its own
+ * (SEG-8).
+ */
 static bool is_protected(const struct tessera_victim_wish *wish,
 			 const struct tessera_victim_owner *o)
 {
@@ -127,7 +139,7 @@ static bool is_protected(const struct tessera_victim_wish *wish,
 	       is_over(wish);
 }
 
-/* Class of a block that nothing holds in place, and that is not protected. */
+/* Class of a block that is neither immovable, offered, protected nor busy. */
 static u8 class_of(const struct tessera_victim_wish *wish, struct tessera_victim_owner *o,
 		   const struct tessera_victim_block *b)
 {
@@ -170,13 +182,13 @@ static u8 tier_of(u8 class)
 }
 
 /**
- * tessera_victim_classify() - say how hard a block is to get
- * @wish: who wants it
- * @owner: its owner, or NULL; what it has left becomes less
+ * tessera_victim_classify() - determine how hard a block is to evict
+ * @wish: the request
+ * @owner: owner of the block, or NULL; @owner->left may be reduced
  * @block: the block; receives class and tier
  *
- * The blocks of one owner come in this order: those not listed first, and the least
- * recently used first.
+ * The caller passes the blocks of one owner in this order: first those in no
+ * residency list, and among these and the others the least recently used first.
  */
 void tessera_victim_classify(const struct tessera_victim_wish *wish,
 			     struct tessera_victim_owner *owner,
@@ -197,10 +209,10 @@ void tessera_victim_classify(const struct tessera_victim_wish *wish,
 EXPORT_SYMBOL_IF_KUNIT(tessera_victim_classify);
 
 /**
- * tessera_victim_rank() - sort blocks into the order in which they give way
- * @req: request; its blocks are sorted, their results set
+ * tessera_victim_rank() - sort blocks into the order of eviction
+ * @req: the request; its blocks are sorted, and their results set
  *
- * The index of a block afterwards is its rank. Immovable blocks come last.
+ * The index of a block is then its rank. Immovable blocks come last.
  *
  * Return: 0, or -EINVAL if an owner is out of range.
  */

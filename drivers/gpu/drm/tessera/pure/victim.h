@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * Order in which the memory of a segment's clients is taken.
- */
+/* Order in which the memory of a segment's clients is evicted. */
 #ifndef __TESSERA_PURE_VICTIM_H__
 #define __TESSERA_PURE_VICTIM_H__
 
 #include "pure.h"
 
-/** TESSERA_VICTIM_NO_OWNER: memory that is charged to nobody */
+/** TESSERA_VICTIM_NO_OWNER: memory that is charged to no client */
 #define TESSERA_VICTIM_NO_OWNER		U32_MAX
 
 /**
- * enum tessera_victim_tier - how hard a block is to get
- * @TESSERA_VICTIM_TAKE_FIRST: goes before any allocation of the submission that
- *	needs room
- * @TESSERA_VICTIM_TAKE_AFTER_OWN: goes when that submission has nothing idle left
- * @TESSERA_VICTIM_LAST_RESORT: busy in other work, or listed as resident: goes only
- *	where a job could not run at all otherwise
- * @TESSERA_VICTIM_PROTECTED: likewise, and within its owner's fair share, which the
- *	one that wants it is above: goes only where that would not do either
- * @TESSERA_VICTIM_IMMOVABLE: never goes
+ * enum tessera_victim_tier - how hard a block is to evict
+ * @TESSERA_VICTIM_TAKE_FIRST: evicted before any allocation of the submission
+ *	that needs space
+ * @TESSERA_VICTIM_TAKE_AFTER_OWN: evicted when that submission has no idle
+ *	allocation left
+ * @TESSERA_VICTIM_LAST_RESORT: busy in other work, or in a residency list;
+ *	evicted only if a job could not run otherwise
+ * @TESSERA_VICTIM_PROTECTED: within its owner's fair share, while the requester
+ *	is above its own; evicted only if the last resort is not enough either
+ * @TESSERA_VICTIM_IMMOVABLE: never evicted
  */
 enum tessera_victim_tier {
 	TESSERA_VICTIM_TAKE_FIRST,
@@ -29,19 +28,22 @@ enum tessera_victim_tier {
 	TESSERA_VICTIM_IMMOVABLE,
 };
 
-/** TESSERA_VICTIM_BLOCK_BUSY: other work uses it, it has to be waited for */
+/**
+ * TESSERA_VICTIM_BLOCK_BUSY: other work uses the block and must be waited for
+ */
 #define TESSERA_VICTIM_BLOCK_BUSY	BIT(0)
-/** TESSERA_VICTIM_BLOCK_FIXED: pinned, scanned out, locked in place */
+/** TESSERA_VICTIM_BLOCK_FIXED: pinned, scanned out, or locked in place */
 #define TESSERA_VICTIM_BLOCK_FIXED	BIT(1)
-/** TESSERA_VICTIM_BLOCK_LISTED: some client has it in its residency list */
+/** TESSERA_VICTIM_BLOCK_LISTED: the block is in a client's residency list */
 #define TESSERA_VICTIM_BLOCK_LISTED	BIT(2)
 
 /**
- * struct tessera_victim_owner - a client, as far as one segment is concerned
- * @used: bytes it holds there
- * @reserved: bytes by which its share is above @fair of the request
+ * struct tessera_victim_owner - state of a client in one segment
+ * @used: bytes that it holds there
+ * @reserved: bytes by which its share exceeds @fair of the request
  * @demand: it has demand there, see &struct tessera_share_client
- * @left: scratch: bytes it would hold if all its blocks ranked so far were taken
+ * @left: scratch: bytes that it would hold without its offered blocks, and
+ *	without the blocks already classified as above its share
  */
 struct tessera_victim_owner {
 	u64 used;
@@ -51,12 +53,12 @@ struct tessera_victim_owner {
 };
 
 /**
- * struct tessera_victim_block - a block that might be taken
+ * struct tessera_victim_block - a block that might be evicted
  * @size: bytes
- * @last_use: when it was used last, any monotonic unit
+ * @last_use: time of the last use, in any monotonic unit
  * @owner: index of its owner, or TESSERA_VICTIM_NO_OWNER
- * @cookie: the caller's name for it; also decides between equals
- * @offer: not 0: its contents are not needed; the lower the less
+ * @cookie: identifier for the caller; also breaks ties
+ * @offer: priority of the offer; lower ones are evicted first. 0: not offered
  * @flags: TESSERA_VICTIM_BLOCK_*
  * @tier: result: &enum tessera_victim_tier
  * @class: result: finer order inside the tier
@@ -73,10 +75,11 @@ struct tessera_victim_block {
 };
 
 /**
- * struct tessera_victim_wish - who wants memory
- * @fair: fair share of a client with demand there that has reserved nothing
- * @after: bytes that @requester holds once it has what it wants
- * @requester: the one that wants it
+ * struct tessera_victim_wish - a request for memory, as seen by
+ * tessera_victim_classify()
+ * @fair: fair share of a client with demand and without reservation
+ * @after: bytes that @requester would hold with the requested memory
+ * @requester: the requesting client
  */
 struct tessera_victim_wish {
 	u64 fair;
@@ -85,13 +88,14 @@ struct tessera_victim_wish {
 };
 
 /**
- * struct tessera_victim_req - who wants memory of which segment
- * @fair: fair share of a client with demand there that has reserved nothing
- * @want: bytes it wants beyond what it holds
+ * struct tessera_victim_req - a request for memory of a segment, with all its
+ * blocks
+ * @fair: fair share of a client with demand and without reservation
+ * @want: bytes that the requester wants in addition to what it holds
  * @owners: clients
  * @blocks: candidates; sorted in place
- * @n_owners: elements of @owners
- * @n_blocks: elements of @blocks
+ * @n_owners: number of @owners
+ * @n_blocks: number of @blocks
  * @requester: index of the requester in @owners
  */
 struct tessera_victim_req {
