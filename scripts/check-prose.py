@@ -30,34 +30,14 @@ TREES = (("drivers", ".c", ".h"), ("include", ".c", ".h"), ("kunit", ".c", ".h")
 
 # folder: (markers, fronted) that it has.
 NOT_YET = {
-    "Documentation": (8, 6),
-    "drivers/gpu/drm/tessera": (9, 5),
-    "drivers/gpu/drm/tessera/cpu": (21, 9),
-    "drivers/gpu/drm/tessera/exec": (9, 8),
-    "drivers/gpu/drm/tessera/hw": (4, 4),
-    "drivers/gpu/drm/tessera/kms": (16, 8),
+    "Documentation": (5, 4),
+    "drivers/gpu/drm/tessera": (5, 2),
     "drivers/gpu/drm/tessera/mem": (17, 8),
     "drivers/gpu/drm/tessera/paging": (9, 3),
-    "drivers/gpu/drm/tessera/pure": (9, 4),
-    "drivers/gpu/drm/tessera/segments": (15, 5),
-    "drivers/gpu/drm/tessera/services": (5, 10),
-    "drivers/gpu/drm/tessera/submit": (7, 7),
-    "drivers/gpu/drm/tessera/sync": (11, 7),
     "drivers/gpu/drm/tessera/vm": (16, 8),
-    "include/uapi/drm": (7, 2),
-    "kunit": (22, 6),
-    "kunit/split": (11, 3),
     "qemu-device": (12, 6),
     "qemu-device/tests": (11, 8),
-    "tests/guest": (20, 3),
-    "tests/host": (6, 3),
-    "tests/lib": (13, 3),
-    "tests/lib/workload": (20, 4),
-    "userspace/bench": (10, 6),
-    "userspace/demo": (13, 7),
-    "userspace/libtessera": (11, 6),
-    "userspace/tests": (20, 9),
-    "userspace/tests/guest": (19, 3),
+    "tests/lib/workload": (3, 2),
 }
 
 COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', re.S)
