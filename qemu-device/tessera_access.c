@@ -6,16 +6,14 @@
  * of VRAM before it is used; afterwards, and only as far as it was written,
  * pages become valid and dirty. Bus addresses go through the device's own
  * address space and are checked to be plain RAM before each access: no
- * callback of another device, nothing that needs the BQL. An IOMMU on the way
- * is tessera_iommu.c's. Called from engine threads and, under the BQL, for
- * registers; no other lock is held.
+ * callback of another device, nothing that needs the BQL (ram-map.h). An IOMMU
+ * on the way is tessera_iommu.c's. Called from engine threads and, under the
+ * BQL, for registers; no other lock is held.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
-#include "qemu/rcu.h"
-#include "exec/address-spaces.h"
 #include "exec/cpu-common.h"
 #include "migration/misc.h"
 #include "tessera.h"
@@ -32,6 +30,7 @@ void tessera_master_init(TesseraMaster *m, TesseraState *s, uint32_t id)
     m->s = s;
     m->id = id;
     m->fault_slot = TESSERA_NO_SLOT;
+    ram_map_init(&m->ram, pci_get_address_space(PCI_DEVICE(s)));
     m->bounce = g_malloc(TESSERA_BOUNCE_BYTES);
     m->sink = g_malloc(TESSERA_NULL_BYTES);
 }
@@ -83,130 +82,52 @@ uint32_t tessera_leave(TesseraMaster *m)
 
 /* ---- Guest RAM ----------------------------------------------------------- */
 
-static AddressSpace *bus_space(const TesseraMaster *m)
-{
-    return pci_get_address_space(PCI_DEVICE(m->s));
-}
-
 /*
- * Maps are freed by RCU: inside its read side neither the memory region nor
- * the map goes, and one that is found again at the same address is the same.
- * What an IOMMU said may be out of date until the piece of work ends: at most
- * a chunk or a row of tiles. (dma_memory_map(), which other devices use, holds
- * on to it for a whole request.)
+ * What an IOMMU said may be out of date until the piece of work ends: at most a
+ * chunk or a row of tiles. (dma_memory_map(), which other devices use, holds on
+ * to it for a whole request.)
  */
 void tessera_access_enter(TesseraMaster *m)
 {
-    rcu_read_lock();
-    if (!m->entered++) {
-        m->map = NULL;
-    }
-}
-
-/*
- * Finish writes as if address_space_map() had begun them. That looks whether a
- * page is dirty already before it marks it: not before the bytes are there.
- */
-static void mark_written(TesseraMaster *m)
-{
-    if (m->num_written) {
-        smp_mb(); /* bytes before marks; pairs with who clears the marks */
-    }
-    for (uint32_t i = 0; i < m->num_written; i++) {
-        memory_region_ref(m->written[i].mr);
-        address_space_unmap(bus_space(m), m->written[i].ptr,
-                            m->written[i].len, true, m->written[i].len);
-    }
-    m->num_written = 0;
-}
-
-/*
- * Not at once: each mark has atomic operations, which wait for all stores
- * that go past the caches.
- */
-static void note_written(TesseraMaster *m, const TesseraRun *run, uint64_t len)
-{
-    uint32_t i = m->num_written;
-
-    if (i && m->written[i - 1].ptr + m->written[i - 1].len == run->ptr &&
-        m->written[i - 1].mr == run->mr) {
-        m->written[i - 1].len += len;
-        return;
-    }
-    if (i == TESSERA_WRITTEN) {
-        mark_written(m);
-        i = 0;
-    }
-    m->written[i].ptr = run->ptr;
-    m->written[i].len = len;
-    m->written[i].mr = run->mr;
-    m->num_written = i + 1;
+    ram_map_enter(&m->ram);
 }
 
 void tessera_access_leave(TesseraMaster *m)
 {
-    if (!--m->entered) {
-        mark_written(m);
-    }
-    rcu_read_unlock();
+    ram_map_leave(&m->ram);
 }
 
-/* Of the runs found before, the number of the one that has @addr; or num. */
-static uint32_t find_again(const TesseraMaster *m, uint64_t addr)
+/* The run of RAM that has @addr, or NULL. */
+static const RamRun *find(TesseraMaster *m, uint64_t addr, uint64_t len,
+                          bool write)
 {
-    const TesseraFound *f = &m->found;
+    const RamRun *found;
 
-    for (uint32_t i = 0; i < f->num; i++) {
-        uint32_t at = (m->last + i) % f->num;
-
-        if (addr >= f->run[at].addr &&
-            addr - f->run[at].addr < f->run[at].len) {
-            return at;
-        }
-    }
-    return f->num;
-}
-
-/*
- * Look @addr up, unless that was done before. An IOMMU reports each address
- * that it does not know, so it is asked once. False: there is no RAM.
- */
-static bool find(TesseraMaster *m, uint64_t addr, uint64_t len, bool write)
-{
-    if (m->map == address_space_to_flatview(bus_space(m)) &&
-        m->found_to_write == write) {
-        m->last = find_again(m, addr);
-        if (m->last < m->found.num) {
-            return true;
-        }
-        if (m->found.ends && m->found.end == addr) {
-            return false;
-        }
+    if (ram_map_lookup(&m->ram, addr, write, &found)) {
+        return found;
     }
     tessera_iommu_find(m, addr, len, write);
-    return m->found.num;
+    return ram_map_first(&m->ram);
 }
 
-/*
- * What address_space_map() does for RAM, and nothing for anything else: its
- * answer to ROM or a RAM device is a bounce buffer, filled through callbacks.
- * Behind an IOMMU a run ends with the IOMMU's page.
- */
-static uint8_t *map_ram(TesseraMaster *m, uint64_t addr, uint64_t *len,
-                        bool write, MemoryRegion **mr_out)
+/* Behind an IOMMU a run ends with the IOMMU's page. */
+static bool map_ram(TesseraMaster *m, uint64_t addr, TesseraRun *run)
 {
+    const RamRun *found = find(m, addr, run->len, run->write);
     uint64_t in_run;
 
-    if (!find(m, addr, *len, write)) {
-        return NULL;
+    if (!found) {
+        return false;
     }
-    in_run = addr - m->found.run[m->last].addr;
-    *len = MIN(*len, m->found.run[m->last].len - in_run);
-    *mr_out = m->found.run[m->last].mr;
-    if (!write) {
-        fuzz_dma_read_cb(addr, *len, *mr_out);
+    in_run = addr - found->addr;
+    run->len = MIN(run->len, found->len - in_run);
+    run->ptr = found->host + in_run;
+    run->mr = found->mr;
+    run->mr_offset = found->offset + in_run;
+    if (!run->write) {
+        fuzz_dma_read_cb(addr, run->len, run->mr);
     }
-    return m->found.run[m->last].ptr + in_run;
+    return true;
 }
 
 /*
@@ -226,9 +147,8 @@ uint32_t tessera_ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
     run->write = write;
     run->len = len;
     tessera_access_enter(m);
-    run->ptr = map_ram(m, addr, &run->len, write, &run->mr);
     /* What ranges show is a copy, for CPUs. */
-    if (!run->ptr || run->mr == &m->s->swizzle_window) {
+    if (!map_ram(m, addr, run) || run->mr == &m->s->swizzle_window) {
         tessera_access_leave(m);
         return tessera_fault(m, TSR_ERR_DMA, m->fault_slot, addr);
     }
@@ -383,7 +303,7 @@ uint32_t tessera_run_end(TesseraMaster *m, TesseraRun *run, uint64_t done)
 
     if (!run->is_vram) {
         if (run->write && done && run->mr) {
-            note_written(m, run, done);
+            ram_map_written(&m->ram, run->mr, run->mr_offset, run->ptr, done);
         }
         tessera_access_leave(m);
         return TSR_ERR_NONE;

@@ -8,14 +8,13 @@
 
 #include "qemu/atomic.h"
 #include "exec/memory.h"
+#include "ram-map.h"
 
 typedef struct TesseraState TesseraState;
 typedef struct TesseraTlb TesseraTlb;
 
 #define TESSERA_CHUNK_BYTES     (256 * 1024)    /* between two looks at stop */
 #define TESSERA_BOUNCE_BYTES    (64 * 1024)
-#define TESSERA_WRITTEN         64              /* runs marked at a time */
-#define TESSERA_FOUND           64              /* runs of RAM kept at a time */
 #define TESSERA_NULL_BYTES      4096            /* of nothing, in one run */
 #define TESSERA_NO_ENGINE       0xffffffffu
 #define TESSERA_NO_SLOT         0xffffffffu
@@ -24,19 +23,6 @@ typedef struct TesseraTlb TesseraTlb;
 #define TESSERA_STOPPED         0x100
 #define TESSERA_RETRY           0x101
 #define TESSERA_RESUMED         0x102
-
-/* Runs of RAM at bus addresses, each behind the one before. */
-typedef struct TesseraFound {
-    uint32_t num;
-    bool ends;                  /* there is none... */
-    uint64_t end;               /* ...from here on */
-    struct {
-        uint64_t addr;
-        uint64_t len;
-        uint8_t *ptr;
-        MemoryRegion *mr;
-    } run[TESSERA_FOUND];
-} TesseraFound;
 
 /* VRAM that was written and is not marked yet: none unless @lo is below @hi. */
 typedef struct TesseraSpan {
@@ -78,20 +64,7 @@ typedef struct TesseraMaster {
     uint8_t *bounce;            /* TESSERA_BOUNCE_BYTES */
     uint8_t *sink;              /* TESSERA_NULL_BYTES */
 
-    /* RAM found last, good until tessera_access_leave(). */
-    uint32_t entered;
-    void *map;                  /* the flat view it was found in */
-    bool found_to_write;
-    uint32_t last;              /* the run used last */
-    TesseraFound found;
-
-    /* RAM written since then, to be marked in tessera_access_leave(). */
-    uint32_t num_written;
-    struct {
-        uint8_t *ptr;
-        uint64_t len;
-        MemoryRegion *mr;
-    } written[TESSERA_WRITTEN];
+    RamMap ram;                 /* guest RAM that it has found */
 } TesseraMaster;
 
 /*
@@ -106,6 +79,7 @@ typedef struct TesseraRun {
     uint64_t vram_offset;
     uint32_t slot;
     MemoryRegion *mr;           /* RAM; NULL: nothing to mark in it */
+    uint64_t mr_offset;
     bool is_vram;
     bool write;
 } TesseraRun;

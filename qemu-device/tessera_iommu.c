@@ -12,8 +12,6 @@
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
 #include "qemu/rcu.h"
-#include "exec/address-spaces.h"
-#include "exec/cpu-common.h"
 #include "tessera_iommu.h"
 #include "trace.h"
 
@@ -30,84 +28,13 @@
  * Nothing is cached beyond tessera_access_leave(). amd-iommu (QEMU 10.0) tells
  * nobody of invalidations, and intel-iommu tells of those that concern all
  * mappings only listeners that shadow the page tables. One request translates
- * up to TESSERA_FOUND pages of the bytes asked for, so a piece of work mostly
+ * up to RAM_MAP_RUNS pages of the bytes asked for, so a piece of work mostly
  * needs one.
  */
 static QemuEvent asked;                 /* some engine has posted a request */
 static QLIST_HEAD(, TesseraState) devices;      /* BQL */
 
-/* ---- Translation --------------------------------------------------------- */
-
-/* The run of RAM from @addr on, as far as the map or an IOMMU's page goes. */
-static bool find_run(FlatView *map, uint64_t addr, bool write,
-                     TesseraFound *found)
-{
-    const MemTxAttrs attrs = { .memory = 1 };
-    hwaddr n = UINT64_MAX - addr, at;
-    MemoryRegion *mr = flatview_translate(map, addr, &at, &n, write, attrs);
-    uint32_t i = found->num;
-
-    if (!n || !memory_access_is_direct(mr, write, attrs)) {
-        return false;
-    }
-    found->run[i].addr = addr;
-    found->run[i].len = n;
-    found->run[i].ptr = qemu_map_ram_ptr(mr->ram_block, at);
-    found->run[i].mr = mr;
-    found->end = addr + n;
-    found->num++;
-    return true;
-}
-
-/* As many runs as hold @len bytes from @addr on, or as there is room for. */
-static void find_runs(FlatView *map, uint64_t addr, uint64_t len, bool write,
-                      TesseraFound *found)
-{
-    found->num = 0;
-    found->ends = false;
-    found->end = addr;
-    while (found->end - addr < len && found->num < TESSERA_FOUND &&
-           !found->ends) {
-        found->ends = !find_run(map, found->end, write, found);
-    }
-}
-
-typedef struct RangeAt {
-    uint64_t addr;
-    bool iommu;
-} RangeAt;
-
-static bool range_at(Int128 start, Int128 len, const MemoryRegion *mr,
-                     hwaddr offset_in_region, void *opaque)
-{
-    RangeAt *at = opaque;
-    Int128 addr = int128_make64(at->addr);
-
-    if (int128_lt(addr, start) || int128_ge(addr, int128_add(start, len))) {
-        return false;
-    }
-    at->iommu = mr->is_iommu;
-    return true;
-}
-
-/* Without an IOMMU the device shares the CPUs' map. */
-static bool needs_iommu(FlatView *map, uint64_t addr)
-{
-    RangeAt at = { .addr = addr };
-
-    if (map == address_space_to_flatview(&address_space_memory)) {
-        return false;
-    }
-    flatview_for_each_range(map, range_at, &at);
-    return at.iommu;
-}
-
 /* ---- Requests ------------------------------------------------------------ */
-
-static FlatView *bus_map(TesseraState *s)
-{
-    return address_space_to_flatview(pci_get_address_space(PCI_DEVICE(s)));
-}
 
 /*
  * Serve an engine's request, if it has one. The engine is in an RCU critical
@@ -116,7 +43,7 @@ static FlatView *bus_map(TesseraState *s)
 static void serve(TesseraEngine *e)
 {
     TesseraLookup *l = &e->lookup;
-    TesseraFound found;
+    RamRuns found;
 
     qemu_mutex_lock(&e->lock);
     if (l->state != TESSERA_LOOKUP_ASKED) {
@@ -127,14 +54,14 @@ static void serve(TesseraEngine *e)
     qemu_mutex_unlock(&e->lock);
 
     WITH_RCU_READ_LOCK_GUARD() {
-        find_runs(bus_map(e->s), l->addr, l->len, l->write, &found);
+        ram_runs_find(e->m.ram.as, l->addr, l->len, l->write, &found);
     }
     trace_tessera_iommu_find(e->index, l->addr, l->len, l->write, found.num);
 
     qemu_mutex_lock(&e->lock);
     /* Answered meanwhile by tessera_iommu_serve_waited(), further in? */
     if (l->state == TESSERA_LOOKUP_SERVED) {
-        e->m.found = found;
+        e->m.ram.found = found;
         l->state = TESSERA_LOOKUP_IDLE;
         qemu_cond_broadcast(&e->ack_cond);
     }
@@ -151,7 +78,7 @@ static void serve(TesseraEngine *e)
 void tessera_iommu_serve_waited(TesseraEngine *e)
 {
     if (e->lookup.state == TESSERA_LOOKUP_SERVED) {
-        e->m.found.num = 0;
+        e->m.ram.found.num = 0;
         e->lookup.state = TESSERA_LOOKUP_IDLE;
         qemu_cond_broadcast(&e->ack_cond);
     } else if (e->lookup.state == TESSERA_LOOKUP_ASKED) {
@@ -212,20 +139,14 @@ static void ask(TesseraMaster *m, uint64_t addr, uint64_t len, bool write)
 
 /*
  * Look up the RAM at @addr, and at addresses behind it as far as @len bytes
- * go: m->found. Called inside an RCU critical section.
+ * go: m->ram. Called inside an RCU critical section.
  */
 void tessera_iommu_find(TesseraMaster *m, uint64_t addr, uint64_t len,
                         bool write)
 {
-    FlatView *map = bus_map(m->s);
-
-    m->map = map;
-    m->found_to_write = write;
-    m->last = 0;
-    m->found.num = 0;
-    m->found.ends = false;
-    if (bql_locked() || !needs_iommu(map, addr)) {
-        find_runs(map, addr, 1, write, &m->found);
+    ram_map_restart(&m->ram, write);
+    if (bql_locked() || !ram_map_needs_iommu(&m->ram, addr)) {
+        ram_map_find(&m->ram, addr);
     } else {
         ask(m, addr, len, write);
     }
