@@ -4,8 +4,8 @@
  * The state is in four parts: configuration (properties, fixed at realize),
  * registers (what the guest wrote), derived state and fault injection. Each unit
  * has its interface in a header of its own; a unit calls only units below it:
- * irq, dirty, written, layout, remap, strict, range view, iommu, access, coherence, mmu,
- * view, host aperture, swizzle, swizzle range, surface, mark, paging, copy,
+ * irq, dirty, written, layout, strict, range view, iommu, access, coherence,
+ * mmu, view, host aperture, swizzle, swizzle range, surface, mark, paging, copy,
  * pixel, microcode, texture, blit and raster, save, cmd, fetch, engine, plane,
  * frame, damage, screen, capture, output, crtc, display, reset, mmio, vmstate,
  * pci.
@@ -28,9 +28,9 @@
 #include "qemu/thread.h"
 #include "qemu/timer.h"
 #include "qom/object.h"
+#include "ram-remap.h"
 #include "tessera/tessera_hw.h"
 #include "tessera_access.h"
-#include "tessera_remap.h"
 #include "tessera_written.h"
 
 #define TYPE_TESSERA "tessera"
@@ -173,7 +173,7 @@ struct TesseraEngine {
 
 typedef struct TesseraHostAperture {
     MemoryRegion bar;           /* a power of two */
-    TesseraRemap ram;           /* what answers in it... */
+    RamRemap ram;               /* what answers in it... */
     MemoryRegion trap;          /* ...or code */
     bool is_ram;                /* the RAM is there, used or not */
     bool remapped;              /* it is what answers */

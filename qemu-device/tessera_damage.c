@@ -13,13 +13,13 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "ram-dirty.h"
 #include "tessera_damage.h"
-#include "tessera_dirty.h"
 #include "tessera_host_aperture.h"
 #include "tessera_plane.h"
 #include "tessera_range_view.h"
 
-/* A mark may be taken before the bytes are there: see tessera_dirty.c. */
+/* A mark may be taken before the bytes are there: see ram-dirty.h. */
 #define DRAW_TWICE  2
 
 /* A console that nobody has looked at for once or twice as long is unwatched. */
@@ -57,12 +57,12 @@ static void take_marks(TesseraState *s, const uint32_t *regs)
     if (!tessera_plane_memory(s, regs, &at, &bytes)) {
         return;
     }
-    snap = tessera_dirty_take(s->vram, at, bytes);
+    snap = ram_dirty_take(s->vram, at, bytes);
     if (!snap) {
         return;
     }
-    damage_heads(s, snap, QEMU_ALIGN_DOWN(at, TESSERA_DIRTY_BLOCK),
-                 MIN(ROUND_UP(at + bytes, TESSERA_DIRTY_BLOCK),
+    damage_heads(s, snap, QEMU_ALIGN_DOWN(at, RAM_DIRTY_BLOCK),
+                 MIN(ROUND_UP(at + bytes, RAM_DIRTY_BLOCK),
                      s->vram_bytes));
 }
 
@@ -108,11 +108,11 @@ bool tessera_damage_take(TesseraHead *h)
     bool damaged;
 
     tessera_range_views_write_back(s);
-    if (s->cfg.strict || !tessera_dirty_known()) {
+    if (s->cfg.strict || !ram_dirty_available()) {
         return true;
     }
     watch(s);
-    tessera_dirty_sync();
+    ram_dirty_sync();
     tessera_host_aperture_take_written(s);
     for (uint32_t p = 0; p < TSR_NUM_PLANES; p++) {
         take_marks(s, h->shown.plane[p]);

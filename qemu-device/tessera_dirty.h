@@ -1,5 +1,5 @@
 /*
- * Tessera virtual GPU: dirty logs of displays
+ * Tessera virtual GPU: VRAM that was written
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,9 +8,6 @@
 
 #include "exec/memory.h"
 #include "tessera_access.h"
-
-/* To take marks clears those of whole blocks. */
-#define TESSERA_DIRTY_BLOCK (64 * 4096)
 
 #define TESSERA_DIRTY_GAP   (64 * 1024)         /* between what is joined */
 #define TESSERA_DIRTY_MOST  (4 * 1024 * 1024)   /* joined in one go */
@@ -39,9 +36,5 @@ static inline bool tessera_dirty_join(TesseraSpan *span, uint64_t offset,
 }
 
 bool tessera_dirty_mark(MemoryRegion *mr, TesseraSpan *span);
-bool tessera_dirty_known(void);
-void tessera_dirty_sync(void);
-DirtyBitmapSnapshot *tessera_dirty_take(MemoryRegion *mr, uint64_t offset,
-                                        uint64_t bytes);
 
 #endif /* HW_DISPLAY_TESSERA_DIRTY_H */

@@ -3,7 +3,7 @@
  *
  * BAR 4 and its page table. Where the host can, the BAR is RAM, and each page
  * of it mapped over: by the file behind VRAM or, of a page that shows none, by
- * ones (tessera_remap.c). Accesses cost nothing then. Else, and in strict mode,
+ * ones (ram-remap.h). Accesses cost nothing then. Else, and in strict mode,
  * which wants to see every access, the BAR traps.
  * The table is written under the BQL; the RAM is only another way to VRAM, so
  * it does not travel, and what is written through it is dirty in VRAM. Who
@@ -19,9 +19,9 @@
 #include "exec/address-spaces.h"
 #include "migration/misc.h"
 #include "migration/postcopy-ram.h"
+#include "ram-dirty.h"
+#include "ram-remap.h"
 #include "tessera_host_aperture.h"
-#include "tessera_dirty.h"
-#include "tessera_remap.h"
 #include "tessera_strict.h"
 #include "tessera_view.h"
 #include "trace.h"
@@ -125,7 +125,7 @@ static void init_trap(TesseraState *s)
 /*
  * The host refuses a mapping: from now on the window traps. A page whose
  * mapping failed may be a hole until vCPUs have the new memory map.
- * The limit of mappings in tessera_remap.c makes this unlikely.
+ * The limit of mappings in ram-remap.c makes this unlikely.
  */
 static void fall_back(TesseraState *s)
 {
@@ -140,6 +140,28 @@ static void fall_back(TesseraState *s)
     memory_region_add_subregion(&ha->bar, 0, &ha->trap);
     memory_region_transaction_commit();
     set_shown_dirty(s, NULL, 0, ha->end);
+}
+
+/* Fault injection: the host refuses the next mapping. */
+static bool refuses(TesseraState *s)
+{
+    if (likely(!s->fail_mapping)) {
+        return false;
+    }
+    s->fail_mapping--;
+    errno = ENOMEM;
+    return true;
+}
+
+static bool show_ones(TesseraState *s, uint32_t first, uint32_t count)
+{
+    return !refuses(s) && ram_remap_show_ones(&s->ha.ram, first, count);
+}
+
+static bool show_vram(TesseraState *s, uint32_t first, uint32_t count)
+{
+    return !refuses(s) && ram_remap_show_file(&s->ha.ram, first, count,
+                                              page_offset(s, first));
 }
 
 /* How many pages from @first on show nothing, or what follows in VRAM. */
@@ -158,14 +180,11 @@ static uint32_t run_length(const TesseraState *s, uint32_t first,
 /* Show what the table says. */
 static void show_pages(TesseraState *s, uint32_t first, uint32_t count)
 {
-    TesseraRemap *ram = &s->ha.ram;
-
     while (s->ha.remapped && count) {
         uint32_t n = run_length(s, first, count);
 
-        if (s->ha.table[first] ?
-            !tessera_remap_show_file(ram, first, n, page_offset(s, first)) :
-            !tessera_remap_show_ones(ram, first, n)) {
+        if (!(s->ha.table[first] ? show_vram(s, first, n)
+                                 : show_ones(s, first, n))) {
             fall_back(s);
             return;
         }
@@ -212,7 +231,7 @@ static void settle_mapped(TesseraState *s, uint32_t first, uint32_t count)
 {
     const uint64_t bytes = s->cfg.page_size;
     /* The log is cleared by blocks, so neighbours are looked at, too. */
-    const uint32_t block = MAX(TESSERA_DIRTY_BLOCK / bytes, 1);
+    const uint32_t block = MAX(RAM_DIRTY_BLOCK / bytes, 1);
 
     if (global_dirty_tracking) {
         set_shown_dirty(s, NULL, first, first + count);
@@ -220,8 +239,8 @@ static void settle_mapped(TesseraState *s, uint32_t first, uint32_t count)
     if (s->logging) {
         g_autofree DirtyBitmapSnapshot *snap = NULL;
 
-        tessera_dirty_sync();
-        snap = tessera_dirty_take(&s->ha.ram.mr, first * bytes, count * bytes);
+        ram_dirty_sync();
+        snap = ram_dirty_take(&s->ha.ram.mr, first * bytes, count * bytes);
         if (snap) {
             set_shown_dirty(s, snap, QEMU_ALIGN_DOWN(first, block),
                             MIN(ROUND_UP((uint64_t)first + count, block),
@@ -235,7 +254,7 @@ static bool settle_written(void *opaque, uint32_t page)
     TesseraState *s = opaque;
 
     touch_error(s, (uint64_t)page * s->cfg.page_size);
-    if (!tessera_remap_show_ones(&s->ha.ram, page, 1)) {
+    if (!show_ones(s, page, 1)) {
         fall_back(s);
     }
     return s->ha.remapped;
@@ -246,8 +265,8 @@ static void settle_pages(TesseraState *s, uint32_t first, uint32_t count)
     if (s->ha.remapped && count) {
         settle_mapped(s, first, count);
         /* To write pages that show nothing is an error of the CPU's. */
-        tessera_remap_find_written(&s->ha.ram, s->ha.table, first, count,
-                                   settle_written, s);
+        ram_remap_find_written(&s->ha.ram, s->ha.table, first, count,
+                               settle_written, s);
     }
 }
 
@@ -270,7 +289,7 @@ void tessera_host_aperture_take_written(TesseraState *s)
 {
     if (s->ha.remapped && s->ha.mapped) {
         g_autofree DirtyBitmapSnapshot *snap =
-            tessera_dirty_take(&s->ha.ram.mr, 0, window_bytes(s));
+            ram_dirty_take(&s->ha.ram.mr, 0, window_bytes(s));
 
         if (snap) {
             set_shown_dirty(s, snap, 0, s->ha.end);
@@ -424,8 +443,7 @@ static void hide_pages(TesseraState *s, uint32_t first, uint32_t count)
             set_entry(s, first + n, 0);
             n++;
         }
-        if (n && s->ha.remapped &&
-            !tessera_remap_show_ones(&s->ha.ram, first, n)) {
+        if (n && s->ha.remapped && !show_ones(s, first, n)) {
             fall_back(s);
         }
         first += MAX(n, 1);
@@ -485,11 +503,21 @@ bool tessera_host_aperture_load(TesseraState *s)
 
 /* ---- Life cycle ---------------------------------------------------------- */
 
-/* RAM whose pages come and go: see tessera_remap.c. */
+static bool init_remap(TesseraState *s, Error **errp)
+{
+    if (refuses(s)) {
+        error_setg_errno(errp, errno, "the host refuses the mappings");
+        return false;
+    }
+    return ram_remap_init(&s->ha.ram, OBJECT(s), "tessera.host-aperture",
+                          s->ha.num_pages, errp);
+}
+
+/* RAM whose pages come and go: see ram-remap.h. */
 static bool init_ram(TesseraState *s)
 {
     TesseraHostAperture *ha = &s->ha;
-    const char *why;
+    Error *err = NULL;
 
     if (s->cfg.strict) {
         return false;
@@ -497,12 +525,10 @@ static bool init_ram(TesseraState *s)
     ha->ram.page_bytes = s->cfg.page_size;
     ha->ram.file = s->vram;
     ha->ram.not_dumped = s->vram_not_dumped;
-    ha->ram.fail = &s->fail_mapping;
-    why = tessera_remap_init(&ha->ram, OBJECT(s), "tessera.host-aperture",
-                             ha->num_pages);
-    if (why) {
+    if (!init_remap(s, &err)) {
         warn_report("tessera: accesses to the host aperture are emulated: %s",
-                    why);
+                    error_get_pretty(err));
+        error_free(err);
         return false;
     }
     ha->is_ram = true;
@@ -554,7 +580,7 @@ void tessera_host_aperture_fini(TesseraState *s)
     memory_region_del_subregion(&ha->bar,
                                 ha->remapped ? &ha->ram.mr : &ha->trap);
     if (ha->is_ram) {
-        tessera_remap_fini(&ha->ram);
+        ram_remap_fini(&ha->ram);
         memory_listener_unregister(&ha->listener);
         migration_remove_notifier(&ha->background);
         postcopy_remove_notifier(&ha->postcopy);
@@ -567,7 +593,7 @@ void tessera_host_aperture_free(TesseraState *s)
     g_free(s->ha.table);
     s->ha.table = NULL;
     if (s->ha.is_ram) {
-        tessera_remap_free(&s->ha.ram);
+        ram_remap_free(&s->ha.ram);
     }
     s->ha.is_ram = false;
     s->ha.remapped = false;

@@ -6,7 +6,7 @@
  * came before a page was protected again (PAGEMAP_SCAN), and its bytes are
  * seen, or is noted: none is missed, whoever makes it: a thread for an emulated
  * CPU, KVM, another device. QEMU's own dirty log cannot promise that to who may
- * not wait for the CPUs: see tessera_dirty.c.
+ * not wait for the CPUs: see ram-dirty.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -651,7 +651,7 @@ static uint32_t count_ones(TsrTest *t, const char *flag)
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
     lines = g_strsplit(text, "\n", -1);
     for (char **line = lines; *line; line++) {
-        if (strstr(*line, "tessera-ones")) {
+        if (strstr(*line, "ram-remap-ones")) {
             ours = true;
         } else if (ours && g_str_has_prefix(*line, "VmFlags:")) {
             n += !!strstr(*line, flag);

@@ -1,12 +1,8 @@
 /*
  * RAM whose pages are mapped over
  *
- * A RAM region whose pages show, page by page, parts of another region's file.
- * What they show changes by mmap(): the guest's memory map, which must not
- * change while vCPUs use it, stays as it is. A page that shows no part of the
- * file is a private copy of ones; that one was written can be found out later.
- * Pages come and go, so nobody may count on those that he has found (vfio-pci).
- * Called under the BQL.
+ * This file and its header have the form of a patch to QEMU's core: nothing in
+ * them is about one device. See ram-remap.h for what such a region is.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,10 +10,11 @@
 #include "qemu/madvise.h"
 #include "qemu/memfd.h"
 #include "qemu/units.h"
+#include "qapi/error.h"
 #include "exec/ramblock.h"
 #include "hw/boards.h"
 #include "system/qtest.h"
-#include "tessera_remap.h"
+#include "ram-remap.h"
 
 #define ONES_BYTES      (2 * MiB)   /* of the file that has them */
 #define BLOCK_PAGES     64          /* looked at in one go */
@@ -39,7 +36,7 @@ static uint32_t max_mappings(void)
     return MIN(granted / 4 * 3, INT32_MAX);
 }
 
-static uint32_t num_pages(const TesseraRemap *r)
+static uint32_t num_pages(const RamRemap *r)
 {
     return memory_region_size((MemoryRegion *)&r->mr) / r->page_bytes;
 }
@@ -58,18 +55,13 @@ static void advise(void *ptr, uint64_t len)
     }
 }
 
-static bool map_over(TesseraRemap *r, uint64_t at, uint64_t len, bool shared,
+static bool map_over(RamRemap *r, uint64_t at, uint64_t len, bool shared,
                      int fd, uint64_t offset)
 {
 #ifdef CONFIG_POSIX
     void *ptr = r->ptr + at;
     int flags = MAP_FIXED | MAP_NORESERVE | (shared ? MAP_SHARED : MAP_PRIVATE);
 
-    if (unlikely(*r->fail)) {
-        --*r->fail;
-        errno = ENOMEM;
-        return false;
-    }
     if (mmap(ptr, len, PROT_READ | PROT_WRITE, flags, fd, offset) ==
         MAP_FAILED) {
         return false;
@@ -82,8 +74,7 @@ static bool map_over(TesseraRemap *r, uint64_t at, uint64_t len, bool shared,
 #endif
 }
 
-/* False, with errno set, if the host refuses: pages may be holes then. */
-bool tessera_remap_show_ones(TesseraRemap *r, uint32_t first, uint32_t count)
+bool ram_remap_show_ones(RamRemap *r, uint32_t first, uint32_t count)
 {
     uint64_t at = first * r->page_bytes, len = count * r->page_bytes;
 
@@ -100,8 +91,7 @@ bool tessera_remap_show_ones(TesseraRemap *r, uint32_t first, uint32_t count)
     return true;
 }
 
-/* Likewise. @offset is one in the region that has the file. */
-bool tessera_remap_show_file(TesseraRemap *r, uint32_t first, uint32_t count,
+bool ram_remap_show_file(RamRemap *r, uint32_t first, uint32_t count,
                              uint64_t offset)
 {
     uint64_t at = first * r->page_bytes, len = count * r->page_bytes;
@@ -146,7 +136,7 @@ static bool any_copy(const uint64_t *entries, uint32_t num)
     return false;
 }
 
-static bool read_pagemap(TesseraRemap *r, uint32_t first, uint32_t count,
+static bool read_pagemap(RamRemap *r, uint32_t first, uint32_t count,
                          uint64_t *entries)
 {
     const uint64_t host = qemu_real_host_page_size();
@@ -157,10 +147,9 @@ static bool read_pagemap(TesseraRemap *r, uint32_t first, uint32_t count,
     return pread(r->pagemap_fd, entries, bytes, at * sizeof(*entries)) == bytes;
 }
 
-/* Call @fn for pages that show ones, by @shown, and were written nevertheless. */
-void tessera_remap_find_written(TesseraRemap *r, const uint32_t *shown,
+void ram_remap_find_written(RamRemap *r, const uint32_t *shown,
                                 uint32_t first, uint32_t count,
-                                TesseraRemapFn *fn, void *opaque)
+                                RamRemapFn *fn, void *opaque)
 {
     const uint32_t per_page = r->page_bytes / qemu_real_host_page_size();
     uint64_t entries[BLOCK_PAGES * 16];
@@ -189,7 +178,7 @@ void tessera_remap_find_written(TesseraRemap *r, const uint32_t *shown,
 static int make_ones(void)
 {
     g_autofree uint8_t *ones = g_malloc(ONES_BYTES);
-    int fd = qemu_memfd_create("tessera-ones", ONES_BYTES, false, 0, 0, NULL);
+    int fd = qemu_memfd_create("ram-remap-ones", ONES_BYTES, false, 0, 0, NULL);
 
     memset(ones, 0xff, ONES_BYTES);
     if (fd >= 0 && pwrite(fd, ones, ONES_BYTES, 0) != ONES_BYTES) {
@@ -199,7 +188,7 @@ static int make_ones(void)
     return fd;
 }
 
-static void close_files(TesseraRemap *r)
+static void close_files(RamRemap *r)
 {
     if (r->ones_fd >= 0) {
         close(r->ones_fd);
@@ -209,7 +198,7 @@ static void close_files(TesseraRemap *r)
     }
 }
 
-static bool open_files(TesseraRemap *r)
+static bool open_files(RamRemap *r)
 {
     r->ones_fd = make_ones();
     r->pagemap_fd = qemu_open_old("/proc/self/pagemap", O_RDONLY);
@@ -221,7 +210,7 @@ static bool open_files(TesseraRemap *r)
 }
 
 /* Files with large pages, and memory devices, want larger mappings. */
-static bool can_map_page(TesseraRemap *r)
+static bool can_map_page(RamRemap *r)
 {
 #ifdef CONFIG_POSIX
     void *ptr = mmap(NULL, r->page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -235,7 +224,7 @@ static bool can_map_page(TesseraRemap *r)
 }
 
 /* Of a page that nobody has written. */
-static bool copies_at_once(TesseraRemap *r)
+static bool copies_at_once(RamRemap *r)
 {
     uint64_t entry;
 
@@ -244,71 +233,80 @@ static bool copies_at_once(TesseraRemap *r)
                  sizeof(entry)) == sizeof(entry) && is_copy(entry);
 }
 
-static const char *why_not(TesseraRemap *r, uint32_t pages)
+static bool can_remap(RamRemap *r, uint32_t pages, Error **errp)
 {
     if (memory_region_get_fd(r->file) < 0) {
-        return "no file is behind video memory";
+        error_setg(errp, "no file is behind its memory");
+        return false;
     }
     if (!can_map_page(r)) {
-        return "the file of video memory cannot be mapped by pages";
+        error_setg(errp, "the file of its memory cannot be mapped by pages");
+        return false;
     }
     if (qemu_real_host_page_size() > r->page_bytes) {
-        return "its pages are smaller than the host's";
+        error_setg(errp, "its pages are smaller than the host's");
+        return false;
     }
     if (pages > max_mappings() || mappings > max_mappings() - pages) {
-        return "the host grants too few mappings, vm.max_map_count";
+        error_setg(errp, "the host grants too few mappings, vm.max_map_count");
+        return false;
     }
-    return NULL;
+    return true;
 }
 
-/*
- * All pages show ones. The caller has set @page_bytes, @file, @not_dumped and
- * @fail. Returns why that cannot be, or NULL.
- */
-const char *tessera_remap_init(TesseraRemap *r, Object *owner, const char *name,
-                               uint32_t pages)
+static bool init_region(RamRemap *r, Object *owner, const char *name,
+                        uint32_t pages, Error **errp)
 {
-    const char *why = why_not(r, pages);
-
-    if (why) {
-        return why;
-    }
-    if (ram_block_discard_require(true)) {
-        return "other devices pin guest memory";
-    }
-    if (!open_files(r)) {
-        ram_block_discard_require(false);
-        return "the host has no memfd or /proc";
-    }
     if (!memory_region_init_ram_flags_nomigrate(&r->mr, owner, name,
                                                 pages * r->page_bytes,
-                                                RAM_PRIVATE, NULL)) {
-        close_files(r);
-        ram_block_discard_require(false);
-        return "there is no memory";
+                                                RAM_PRIVATE, errp)) {
+        return false;
     }
     r->ptr = memory_region_get_ram_ptr(&r->mr);
-    if (!tessera_remap_show_ones(r, 0, pages)) {
+    if (!ram_remap_show_ones(r, 0, pages)) {
+        error_setg_errno(errp, errno, "the host refuses the mappings");
         object_unparent(OBJECT(&r->mr));
-        close_files(r);
-        ram_block_discard_require(false);
-        return "the host refuses the mappings";
+        return false;
+    }
+    return true;
+}
+
+bool ram_remap_init(RamRemap *r, Object *owner, const char *name,
+                    uint32_t pages, Error **errp)
+{
+    if (!can_remap(r, pages, errp)) {
+        return false;
+    }
+    if (ram_block_discard_require(true)) {
+        error_setg(errp, "other devices pin guest memory");
+        return false;
+    }
+    if (!open_files(r)) {
+        error_setg(errp, "the host has no memfd or /proc");
+        goto err_discard;
+    }
+    if (!init_region(r, owner, name, pages, errp)) {
+        goto err_files;
     }
     mappings += pages;
     r->locked = copies_at_once(r);
-    return NULL;
+    return true;
+
+err_files:
+    close_files(r);
+err_discard:
+    ram_block_discard_require(false);
+    return false;
 }
 
-/* The region may live on for a while, but not with a mapping for each page. */
-void tessera_remap_fini(TesseraRemap *r)
+void ram_remap_fini(RamRemap *r)
 {
-    tessera_remap_show_ones(r, 0, num_pages(r));
+    ram_remap_show_ones(r, 0, num_pages(r));
     mappings -= num_pages(r);
     ram_block_discard_require(false);
 }
 
-/* The RAM goes by itself. */
-void tessera_remap_free(TesseraRemap *r)
+void ram_remap_free(RamRemap *r)
 {
     close_files(r);
     r->ptr = NULL;

@@ -1,0 +1,36 @@
+/*
+ * Take the display's marks of dirty RAM without waiting
+ *
+ * This file and its header have the form of a patch to QEMU's core: nothing in
+ * them is about one device. See ram-dirty.h for why they are needed.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "exec/ram_addr.h"
+#include "system/kvm.h"
+#include "ram-dirty.h"
+
+bool ram_dirty_available(void)
+{
+    return !kvm_enabled() || !kvm_dirty_ring_enabled();
+}
+
+void ram_dirty_sync(void)
+{
+    if (kvm_enabled() && ram_dirty_available()) {
+        memory_global_dirty_log_sync(false);
+    }
+}
+
+DirtyBitmapSnapshot *ram_dirty_take(MemoryRegion *mr, hwaddr offset,
+                                    hwaddr len)
+{
+    ram_addr_t start = memory_region_get_ram_addr(mr) + offset;
+
+    if (!cpu_physical_memory_get_dirty(start, len, DIRTY_MEMORY_VGA)) {
+        return NULL;
+    }
+    return cpu_physical_memory_snapshot_and_clear_dirty(mr, offset, len,
+                                                        DIRTY_MEMORY_VGA);
+}
