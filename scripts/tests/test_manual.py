@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The hardware manual's tables against tessera_hw.h and the device's own tables."""
 
+import fnmatch
 import os
 import re
 import unittest
@@ -105,6 +106,34 @@ class ManualTest(unittest.TestCase):
         for name in names:
             self.assertIn("``%s``" % name, chapter(self.manual, "14"), name)
             self.assertRegex(self.page, r"``%s(=|``)" % name, name)
+
+    def test_fault_reasons(self):
+        """Every property with the prefix x- has a reason to keep it."""
+        names = re.findall(r'"(x-[\w-]+)"', self.pci)
+        self.assertGreater(len(names), 10)
+        for name in names:
+            self.assertIn("``%s``" % name, chapter(self.manual, "14.1"), name)
+
+    def test_maintainers(self):
+        """Each file of the device matches a line of its entry, where QEMU would have it."""
+        patterns = re.findall(r"^F: (.*)$", read("qemu-device/MAINTAINERS"), re.M)
+        top = os.path.join(ROOT, "qemu-device")
+        places = ["include/tessera/tessera_hw.h"]
+        for folder, _dirs, files in os.walk(top):
+            for name in files:
+                path = os.path.relpath(os.path.join(folder, name), top)
+                first = path.split(os.sep)[0]
+                if first == "tests":
+                    places.append("tests/qtest/" + name)
+                elif first in ("docs", "host"):
+                    places.append(path)
+                elif path != "MAINTAINERS":
+                    places.append("hw/display/tessera/" + path)
+        # What is added to a page of QEMU's own belongs to that page.
+        places.remove("docs/specs/pci-ids.rst")
+        for place in places:
+            self.assertTrue(any(place.startswith(p) if p.endswith("/") else
+                                fnmatch.fnmatch(place, p) for p in patterns), place)
 
 
 if __name__ == "__main__":
