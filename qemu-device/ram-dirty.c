@@ -7,7 +7,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "exec/ram_addr.h"
+#include "tessera_compat.h"
+#include COMPAT_PHYSMEM_H
+#include "exec/target_page.h"
 #include "system/kvm.h"
 #include "ram-dirty.h"
 
@@ -28,9 +30,9 @@ DirtyBitmapSnapshot *ram_dirty_take(MemoryRegion *mr, hwaddr offset,
 {
     ram_addr_t start = memory_region_get_ram_addr(mr) + offset;
 
-    if (!cpu_physical_memory_get_dirty(start, len, DIRTY_MEMORY_VGA)) {
+    if (!physical_memory_range_any_dirty(start, len, DIRTY_MEMORY_VGA)) {
         return NULL;
     }
-    return cpu_physical_memory_snapshot_and_clear_dirty(mr, offset, len,
-                                                        DIRTY_MEMORY_VGA);
+    return physical_memory_snapshot_and_clear_dirty(mr, offset, len,
+                                                    DIRTY_MEMORY_VGA);
 }

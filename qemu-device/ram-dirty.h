@@ -6,7 +6,8 @@
 #ifndef SYSTEM_RAM_DIRTY_H
 #define SYSTEM_RAM_DIRTY_H
 
-#include "exec/memory.h"
+#include "tessera_compat.h"
+#include COMPAT_MEMORY_H
 
 /*
  * memory_region_snapshot_and_clear_dirty() waits until each emulated CPU has

@@ -7,9 +7,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "tessera_compat.h"
 #include "qemu/atomic.h"
 #include "qemu/rcu.h"
-#include "exec/address-spaces.h"
+#include COMPAT_ADDRESS_SPACES_H
+#include COMPAT_MEMORY_CACHED_H
 #include "ram-map.h"
 
 /* ---- Lookups ------------------------------------------------------------- */

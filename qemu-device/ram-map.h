@@ -6,7 +6,8 @@
 #ifndef SYSTEM_RAM_MAP_H
 #define SYSTEM_RAM_MAP_H
 
-#include "exec/memory.h"
+#include "tessera_compat.h"
+#include COMPAT_MEMORY_H
 
 /*
  * A RamMap is for devices that read and write guest RAM in threads of their

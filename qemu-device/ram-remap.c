@@ -7,12 +7,13 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "tessera_compat.h"
 #include "qemu/madvise.h"
 #include "qemu/memfd.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
-#include "exec/ramblock.h"
-#include "hw/boards.h"
+#include COMPAT_RAMBLOCK_H
+#include COMPAT_BOARDS_H
 #include "system/qtest.h"
 #include "ram-remap.h"
 

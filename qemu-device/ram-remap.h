@@ -6,7 +6,8 @@
 #ifndef SYSTEM_RAM_REMAP_H
 #define SYSTEM_RAM_REMAP_H
 
-#include "exec/memory.h"
+#include "tessera_compat.h"
+#include COMPAT_MEMORY_H
 
 /*
  * A RamRemap is a RAM region each of whose pages shows a page of another

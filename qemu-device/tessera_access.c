@@ -13,8 +13,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "tessera_compat.h"
 #include "qemu/atomic.h"
-#include "exec/cpu-common.h"
+#include COMPAT_RAMBLOCK_API_H
 #include "migration/misc.h"
 #include "tessera.h"
 #include "tessera_dirty.h"

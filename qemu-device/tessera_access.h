@@ -6,8 +6,9 @@
 #ifndef HW_DISPLAY_TESSERA_ACCESS_H
 #define HW_DISPLAY_TESSERA_ACCESS_H
 
+#include "tessera_compat.h"
 #include "qemu/atomic.h"
-#include "exec/memory.h"
+#include COMPAT_MEMORY_H
 #include "ram-map.h"
 
 typedef struct TesseraState TesseraState;

@@ -6,7 +6,8 @@
 #ifndef HW_DISPLAY_TESSERA_DIRTY_H
 #define HW_DISPLAY_TESSERA_DIRTY_H
 
-#include "exec/memory.h"
+#include "tessera_compat.h"
+#include COMPAT_MEMORY_H
 #include "tessera_access.h"
 
 #define TESSERA_DIRTY_GAP   (64 * 1024)         /* between what is joined */

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "tessera_compat.h"
 #include "qemu/bitops.h"
 #include "tessera_display.h"
 #include "tessera_capture.h"
@@ -378,16 +379,20 @@ bool tessera_display_write(TesseraState *s, uint32_t addr, uint32_t value)
 
 /* ---- Life ---------------------------------------------------------------- */
 
-static void gfx_update(void *opaque)
+static void draw(TesseraHead *h)
 {
-    TesseraHead *h = opaque;
-
     /* Also while a state comes in, of which nothing has been checked. */
     if (h->s->distrusted) {
         return;
     }
     tessera_crtc_look(h);
     tessera_screen_update(h);
+}
+
+static TesseraGfxUpdated gfx_update(void *opaque)
+{
+    draw(opaque);
+    return TESSERA_GFX_UPDATED;
 }
 
 static void ui_info(void *opaque, uint32_t head, QemuUIInfo *info)
@@ -402,13 +407,13 @@ static const GraphicHwOps head_ops = {
 
 /*
  * The console stays, and says what has become of the device. QEMU calls ui_info
- * from a timer of the console, which graphic_console_close() leaves armed and
- * which does not look whether the function is still there. No public function
- * disarms it.
+ * from a timer of the console, which qemu_graphic_console_close() leaves armed
+ * and which does not look whether the function is still there. No public
+ * function disarms it.
  */
 static void close_console(QemuConsole *con)
 {
-    graphic_console_close(con);
+    qemu_graphic_console_close(con);
     timer_del(con->ui_timer);
 }
 
@@ -424,7 +429,7 @@ static void head_init(TesseraState *s, uint32_t index)
     tessera_master_init(&h->m, s, TSR_ERR_CRTC(index));
     tessera_crtc_init(h);
     tessera_output_init(h);
-    h->con = graphic_console_init(DEVICE(s), index, &head_ops, h);
+    h->con = qemu_graphic_console_create(DEVICE(s), index, &head_ops, h);
 }
 
 void tessera_display_init(TesseraState *s)

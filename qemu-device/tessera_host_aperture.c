@@ -13,10 +13,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "tessera_compat.h"
 #include "qemu/error-report.h"
 #include "qemu/thread.h"
 #include "qapi/error.h"
-#include "exec/address-spaces.h"
+#include COMPAT_ADDRESS_SPACES_H
 #include "migration/misc.h"
 #include "migration/postcopy-ram.h"
 #include "ram-dirty.h"

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "tessera_compat.h"
 #include "qemu/atomic.h"
 #include "qemu/cutils.h"
 #include "qemu/main-loop.h"
@@ -16,9 +17,9 @@
 #include "qapi/visitor.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pci.h"
-#include "hw/qdev-properties.h"
-#include "hw/resettable.h"
-#include "exec/cpu-common.h"
+#include COMPAT_QDEV_PROPERTIES_H
+#include COMPAT_RESETTABLE_H
+#include COMPAT_RAMBLOCK_API_H
 #include "migration/cpr.h"
 #include "migration/vmstate.h"
 #include "system/hostmem.h"
@@ -550,7 +551,7 @@ static bool use_memdev(TesseraState *s, Error **errp)
         return false;
     }
     /* Nobody else could look at such memory, or note what is written. */
-    if (memory_region_has_guest_memfd(mr)) {
+    if (memory_region_has_guest_memfd_private(mr)) {
         error_setg(errp, "tessera: memdev %s is the guest's alone", name);
         return false;
     }
@@ -769,7 +770,7 @@ static void tessera_instance_finalize(Object *obj)
     tessera_errors_fini(s);
 }
 
-static void tessera_class_init(ObjectClass *klass, void *data)
+static void tessera_class_init(ObjectClass *klass, TesseraClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
     PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);

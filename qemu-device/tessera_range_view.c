@@ -19,11 +19,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "tessera_compat.h"
 #include "qemu/atomic.h"
 #include "qemu/error-report.h"
-#include "exec/address-spaces.h"
-#include "exec/cpu-common.h"
-#include "exec/memory.h"
+#include COMPAT_ADDRESS_SPACES_H
+#include COMPAT_RAMBLOCK_API_H
+#include COMPAT_MEMORY_H
 #include "system/system.h"
 #include "tessera_range_view.h"
 #include "tessera_dirty.h"

@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "tessera_compat.h"
 #include "tessera_screen.h"
 #include "tessera_damage.h"
 #include "tessera_frame.h"
@@ -23,7 +24,7 @@ static DisplaySurface *screen_surface(TesseraHead *h, bool *fresh)
              surface_width(ds) != width || surface_height(ds) != height;
     if (*fresh) {
         ds = qemu_create_displaysurface(width, height);
-        dpy_gfx_replace_surface(h->con, ds);
+        qemu_console_set_surface(h->con, ds);
     }
     return ds;
 }
@@ -32,7 +33,8 @@ static DisplaySurface *screen_surface(TesseraHead *h, bool *fresh)
 static void rows_changed(TesseraHead *h, uint32_t first, uint32_t end)
 {
     if (first < end) {
-        dpy_gfx_update(h->con, 0, first, tessera_head_width(h), end - first);
+        qemu_console_update(h->con, 0, first, tessera_head_width(h),
+                            end - first);
     }
 }
 
@@ -66,7 +68,7 @@ void tessera_screen_update(TesseraHead *h)
     if (!h->enabled || !h->connected) {
         ds = qemu_console_surface(h->con);
         if (!ds || !surface_is_placeholder(ds)) {
-            dpy_gfx_replace_surface(h->con, NULL);
+            qemu_console_set_surface(h->con, NULL);
         }
         return;
     }
@@ -77,6 +79,6 @@ void tessera_screen_update(TesseraHead *h)
         draw(h, ds);
     }
     if (fresh) {
-        dpy_gfx_update_full(h->con);
+        qemu_console_update_full(h->con);
     }
 }

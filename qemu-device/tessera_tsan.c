@@ -9,11 +9,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "tessera_compat.h"
 #include "tessera_tsan.h"
 
 #ifdef QEMU_SANITIZE_THREAD
 #include "qemu/module.h"
-#include "exec/ramlist.h"
+#include COMPAT_RAMLIST_H
 
 /* libtsan has it, and no header. */
 void AnnotateBenignRaceSized(const char *file, int line, void *mem,

@@ -47,7 +47,7 @@ I  tessera_drv.h tessera_firmware tessera_ioctl_bo tessera_ioctl_vm tessera_ioct
 """
 
 DEVICE = """
-A  ram-map ram-remap ram-dirty
+A  tessera_compat.h ram-map ram-remap ram-dirty
 A  trace.h tessera_access.h tessera_written tessera.h tessera_head.h tessera_stream.h tessera_tsan
 B  tessera_irq tessera_dirty tessera_layout tessera_segments tessera_strict tessera_range_view tessera_iommu tessera_access.c tessera_coherence tessera_mmu tessera_view
 B  tessera_host_aperture tessera_swizzle tessera_swizzle_range tessera_bar
