@@ -59,6 +59,24 @@ C  tessera_reset tessera_mmio
 C  tessera_vmstate tessera_pci.c
 """
 
+# Units of the device that use nothing of QEMU's run time themselves: what draws, copies and
+# lays out. Their own lines are checked. tessera.h, which brings in PCI and memory regions
+# for the state of the device, is not: splitting that header comes before a core that builds
+# outside QEMU.
+CORE = """
+layout swizzle pixel blit raster texture copy frame plane view paging microcode swizzle_range
+"""
+CORE_INCLUDES = re.compile(
+    r"(qemu/(osdep|atomic|bswap|cutils|host-utils|int128|units)|host/stream-store|zlib|trace"
+    r"|tessera/tessera_hw|tessera(_\w+)?)\.h$")
+# Units that know QEMU, whose headers a core unit must not ask for.
+NOT_CORE = re.compile(
+    r"tessera_(bar|compat|damage|dirty|display|host_aperture|iommu|mmio|reset|screen|vmstate)\.h$")
+RUN_TIME = re.compile(
+    r"(address_space|bql|error|flatview|memory_region|migrat\w*|msix|object|pci\w*|qdev|qemu_bh"
+    r"|qemu_clock|qemu_cond|qemu_console|qemu_log|qemu_mutex|qemu_ram|ram_block|ram_dirty|ram_map"
+    r"|ram_remap|rcu|runstate|timer|vmstate|warn)_\w+$")
+
 TREES = (
     ("drivers/gpu/drm/tessera", DRIVER, ()),
     ("qemu-device", DEVICE, ("tests", "host")),
@@ -158,6 +176,23 @@ def check_tree(tree, with_calls):
     return bad, unlisted
 
 
+def check_core():
+    """Where a core unit of the device uses QEMU's run time itself, as text."""
+    bad = []
+    for stem in CORE.split():
+        for path in sorted((ROOT / "qemu-device").glob(f"tessera_{stem}.[ch]")):
+            text = path.read_text(encoding="utf-8")
+            for name in re.findall(r'^\s*#\s*include\s+["<]?([^">\s]+)', text, re.M):
+                if not CORE_INCLUDES.match(name) or NOT_CORE.match(name):
+                    bad.append(f"{path.relative_to(ROOT)} includes {name}, and is a core unit")
+            for name in sorted(set(CALL.findall(COMMENT.sub(" ", text)))):
+                if RUN_TIME.match(name):
+                    bad.append(f"{path.relative_to(ROOT)} calls {name}(), and is a core unit")
+        if not (ROOT / "qemu-device" / f"tessera_{stem}.c").is_file():
+            bad.append(f"{stem} is in the list of core units, and there is no such file")
+    return bad
+
+
 def declared_only(path, target, code, name):
     """A header may declare what a file above it defines; that is no call."""
     if path.suffix != ".h":
@@ -175,7 +210,7 @@ def main():
     parser.parse_args()
     with_calls = shutil.which("ctags") is not None
     failed, number = 0, 0
-    print(f"1..{2 * len(TREES)}")
+    print(f"1..{2 * len(TREES) + 1}")
     for top, layers, skip in TREES:
         tree = Tree(top, layers, skip)
         bad, unlisted = check_tree(tree, with_calls)
@@ -187,6 +222,12 @@ def main():
             print(f"{'not ok' if lines else 'ok'} {number} - layers of {top}: {what}")
             for line in lines:
                 print(f"#   {line}")
+    lines = check_core()
+    failed += bool(lines)
+    print(f"{'not ok' if lines else 'ok'} {number + 1} - core units of qemu-device: "
+          "none uses QEMU's run time")
+    for line in lines:
+        print(f"#   {line}")
     if not with_calls:
         print("# ctags is not there: only includes were checked")
     return 1 if failed else 0
