@@ -13,7 +13,7 @@
 
 /* ---- Machine ----------------------------------------------------------- */
 
-/* Find the BARs of the device, on a machine that maps it nowhere yet. */
+/* Map the BARs of the device. */
 void tsr_map_device(TsrTest *t)
 {
     t->bus = qpci_new_pc(t->qts, NULL);
@@ -45,7 +45,7 @@ void tsr_set_up_memory(TsrTest *t)
     }
 }
 
-/* Firmware stands beside the binary where the build has put it there. */
+/* Use the firmware beside the QEMU binary, if the build has put it there. */
 static char *firmware_option(void)
 {
     const char *binary = getenv("QTEST_QEMU_BINARY");
@@ -68,9 +68,9 @@ TsrTest *tsr_start_machine(const char *props, const char *machine_args)
 }
 
 /*
- * For a machine with processors, which run @firmware from tsr_run_firmware()
- * on. Not before all BARs are mapped: one that is being sized lies at the top
- * of 4 GiB, where the first instruction is.
+ * Arguments for a machine with vCPUs that run @firmware. The vCPUs stay
+ * stopped until tsr_run_firmware(). Map all BARs before that call: a BAR that
+ * is being sized appears at the top of 4 GiB, over the reset vector.
  */
 char *tsr_firmware_args(const char *firmware, const char *more)
 {
@@ -83,7 +83,7 @@ void tsr_run_firmware(TsrTest *t)
     qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
 }
 
-/* BARs, memory for the test, and the first two engines. */
+/* Map the BARs, set up memory for the test, and start the first two engines. */
 void tsr_set_up(TsrTest *t)
 {
     tsr_map_device(t);
@@ -213,7 +213,7 @@ void tsr_engine_reset(TsrTest *t, uint32_t e)
     tsr_engine_start(t, e, t->eng[e].size);
 }
 
-/* Have a running engine save its job to @area, and drop the ring. */
+/* Make a running engine save its job to @area and drop its ring. */
 void tsr_preempt(TsrTest *t, uint32_t e, uint64_t area)
 {
     tsr_w64(t, TSR_ENG(e) + TSR_ENG_SAVE_LO, area);
@@ -323,7 +323,7 @@ void tsr_run_ok(TsrTest *t, uint32_t e, const TsrCmd *cmd)
     }
 }
 
-/* The job must fail with @err and nothing else be counted. */
+/* Run a job that must fail with @err; no other error may be counted. */
 void tsr_run_err(TsrTest *t, uint32_t e, const TsrCmd *cmd, uint32_t err)
 {
     uint32_t status;
@@ -344,7 +344,10 @@ void tsr_cmd(TsrCmd *c, const uint32_t *d, uint32_t dwords)
     c->n += dwords;
 }
 
-/* A packet of @dwords words, the ones after the header as arguments. */
+/*
+ * Append a packet of @dwords words. The arguments are the words after the
+ * header.
+ */
 void tsr_put(TsrCmd *c, uint32_t op, uint32_t flags, uint32_t dwords, ...)
 {
     va_list ap;
@@ -501,7 +504,7 @@ uint32_t tsr_ref_blend(uint32_t mode, uint32_t s, uint32_t d)
     return out;
 }
 
-/* IEEE CRC-32, reflected, bit by bit. */
+/* IEEE CRC-32, reflected, one bit at a time. */
 uint32_t tsr_crc32(const uint8_t *p, size_t bytes)
 {
     uint32_t crc = 0xffffffff;
@@ -640,7 +643,7 @@ uint64_t tsr_msix_enable(TsrTest *t)
     return words;
 }
 
-/* Whether a vector was raised since the last look. */
+/* Return whether @vector was raised since the last call for it. */
 bool tsr_msix_seen(TsrTest *t, uint64_t msix, uint32_t vector)
 {
     uint32_t word = qtest_readl(t->qts, msix + vector * 4);

@@ -15,10 +15,10 @@
 #include "tessera/tessera_hw_names.h"
 
 #define TSR_TEST_RING_BYTES 16384
-#define TSR_TEST_DEADLINE_US (100 * 1000000LL)  /* under sanitizers, too */
+#define TSR_TEST_DEADLINE_US (100 * 1000000LL)  /* enough with sanitizers */
 #define TSR_TEST_CMD_DWORDS 65536
 
-enum { RENDER = 0, PAGING = 1 };    /* engine indices by default */
+enum { RENDER = 0, PAGING = 1 };    /* default engine indices */
 
 typedef struct TsrTestEngine {
     uint64_t ring;
@@ -59,7 +59,7 @@ typedef struct TsrSurf {
     uint32_t height;
 } TsrSurf;
 
-/* A machine with the device; @props: "name=value,..." or "". */
+/* Start a machine with the device; @props is "name=value,..." or "". */
 TsrTest *tsr_start(const char *props);
 TsrTest *tsr_start_machine(const char *props, const char *machine_args);
 char *tsr_firmware_args(const char *firmware, const char *more);
@@ -91,7 +91,10 @@ uint64_t tsr_seqno(TsrTest *t, uint32_t e);
 void tsr_wait(TsrTest *t, uint32_t e, uint64_t seqno);
 void tsr_wait_reg(TsrTest *t, uint32_t reg, uint32_t mask, uint32_t value);
 
-/* Job around an IB; returns its status, and where it failed in @offset. */
+/*
+ * Run an IB as a job; return its status, and the offset of the packet that
+ * failed in @offset.
+ */
 uint32_t tsr_run(TsrTest *t, uint32_t e, bool user, const TsrCmd *cmd,
                  uint32_t *offset);
 void tsr_run_ok(TsrTest *t, uint32_t e, const TsrCmd *cmd);
@@ -118,15 +121,15 @@ void tsr_mark(TsrCmd *c, uint32_t mark, uint64_t gpa, uint64_t bytes);
 void tsr_mark_register(TsrTest *t, uint32_t mark, uint64_t gpa, uint64_t bytes);
 void tsr_set_state(TsrCmd *c, uint32_t first, uint32_t count, ...);
 
-/* VRAM contents by the paging engine, up to 1 MiB. */
+/* Write and read VRAM with the paging engine, at most 1 MiB at once. */
 void tsr_gpu_write(TsrTest *t, uint64_t gpa, const void *buf, uint32_t bytes);
 void tsr_gpu_read(TsrTest *t, uint64_t gpa, void *buf, uint32_t bytes);
 
-/* Microcode that does what chapter 10 of the manual says. */
+/* A table of the microcode that chapter 10 of the manual describes. */
 void tsr_firmware_table(uint32_t *table);
-/* An image of this table at the start of hidden VRAM, and start it. */
+/* Write an image of @table to the start of hidden VRAM, and start it. */
 void tsr_start_firmware(TsrTest *t, const uint32_t *table);
-/* Both, so that BLIT and DRAW run. */
+/* Start the microcode of tsr_firmware_table(), so that BLIT and DRAW run. */
 void tsr_load_firmware(TsrTest *t);
 
 /*
@@ -142,11 +145,14 @@ uint32_t tsr_crc32(const uint8_t *p, size_t bytes);
 uint32_t tsr_err_count(TsrTest *t, uint32_t type);
 uint32_t tsr_err_total(TsrTest *t);
 void tsr_err_clear(TsrTest *t);
-/* Exactly these errors were counted since the last clear; then clear. */
+/*
+ * Require exactly @count errors since the last clear, all of @type; then
+ * clear.
+ */
 void tsr_expect_errors(TsrTest *t, uint32_t type, uint32_t count);
 void tsr_expect_no_errors(TsrTest *t);
 
-/* A rule of the manual: where it is broken, the test says which, and how. */
+/* Fail the test with a message unless @cond, a rule of the manual, holds. */
 #define tsr_rule(cond, ...)                                             \
     do {                                                                \
         if (!(cond)) {                                                  \
@@ -159,7 +165,7 @@ void tsr_expect_no_errors(TsrTest *t);
 void tsr_qom_set(TsrTest *t, const char *property, int64_t value);
 int64_t tsr_qom_get(TsrTest *t, const char *property);
 
-/* MSI-X: vectors write their number + 1 to words at the returned address. */
+/* Enable MSI-X. Vector n writes n + 1 to word n at the returned address. */
 uint64_t tsr_msix_enable(TsrTest *t);
 bool tsr_msix_seen(TsrTest *t, uint64_t msix, uint32_t vector);
 void tsr_msix_wait(TsrTest *t, uint64_t msix, uint32_t vector);

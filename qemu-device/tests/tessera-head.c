@@ -1,8 +1,8 @@
 /*
- * Heads, for the qtests of the Tessera device
+ * Display heads, for the qtests of the Tessera device
  *
- * The model is written after the hardware manual, pixel by pixel, and shares
- * nothing with the device.
+ * The model follows the hardware manual, pixel by pixel, and shares no code
+ * with the device.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -203,7 +203,7 @@ static Colour colour_of(uint32_t format, uint32_t v)
     }
 }
 
-/* The quotient by 255, to the nearest. */
+/* Divide by 255, rounded to nearest. */
 static uint32_t over255(uint32_t v)
 {
     return (v + 127) / 255;
@@ -223,14 +223,17 @@ static uint32_t blend(const TsrPlane *p, uint32_t s, uint32_t a, uint32_t d)
     }
 }
 
-/* The texel at (x, y) of the destination: turned back, then reflected. */
+/*
+ * Return the texel shown at (x, y) of the destination: undo the rotation
+ * first, then the reflection.
+ */
 static uint32_t sample(const TsrPlane *p, int x, int y)
 {
     int w = p->dst_w, h = p->dst_h, tmp;
     uint64_t u, v;
 
     for (uint32_t i = 0; i < p->turns; i++) {
-        /* As it was before its last quarter turn, it was h wide, w high. */
+        /* Before its last quarter turn the picture was h wide and w high. */
         tmp = x;
         x = h - 1 - y;
         y = tmp;

@@ -1,5 +1,5 @@
 /*
- * Heads, for the qtests of the Tessera device
+ * Display heads, for the qtests of the Tessera device
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,7 +8,7 @@
 
 #include "tessera-common.h"
 
-/* A plane as a test wants it, and its surface as the test knows it: linear. */
+/* The settings of a plane, and the texels of its surface in linear order. */
 typedef struct TsrPlane {
     bool on;
     uint32_t blend;
@@ -48,27 +48,34 @@ uint64_t tsr_head_r64(TsrHead *h, uint32_t reg_lo);
 void tsr_head_w32(TsrHead *h, uint32_t reg, uint32_t value);
 void tsr_head_w64(TsrHead *h, uint32_t reg_lo, uint64_t value);
 
-/* A mode of this size and about 100 Hz, on. */
+/* Enable a head with a mode of this size at about 100 Hz. */
 void tsr_head_on(TsrHead *h, TsrTest *t, uint32_t index, uint32_t width,
                  uint32_t height);
-/* A plane that covers all of the screen, at @addr; its memory is written. */
+/* Set up a plane that covers the whole screen, with random texels at @addr. */
 void tsr_head_full_plane(TsrHead *h, uint32_t plane, uint32_t format,
                          uint32_t layout, uint64_t addr);
 uint32_t tsr_format_bytes(uint32_t format);
 uint64_t tsr_plane_bytes(const TsrPlane *p);
-/* Random texels, into memory in the plane's layout. */
+/* Write random texels to the memory of the plane, in its layout. */
 void tsr_plane_fill(TsrTest *t, TsrPlane *p, GRand *rng);
 void tsr_plane_write(TsrHead *h, uint32_t plane);
 void tsr_head_commit(TsrHead *h, uint32_t how);
-/* Over the next vblank. */
+/* Step the clock by one frame. */
 void tsr_head_frame(TsrHead *h);
 void tsr_head_write_color(TsrHead *h);
-/* What should be seen, after the manual; XRGB8888, X 0. To be freed. */
+/*
+ * Return the screen that the manual predicts, as XRGB8888 with X 0. The caller
+ * frees it.
+ */
 uint32_t *tsr_head_model(const TsrHead *h);
-/* Where tsr_screendump() has QEMU write; the test's own. To be freed. */
+/*
+ * Return the file that tsr_screendump() makes QEMU write, unique to this
+ * process. The caller frees it.
+ */
 char *tsr_screen_file(void);
 /*
- * The console of a head, as XRGB8888; its size must be as expected. To be freed.
+ * Return the console of a head as XRGB8888. It must have the given size. The
+ * caller frees it.
  */
 uint32_t *tsr_screendump(TsrTest *t, int head, uint32_t width, uint32_t height);
 

@@ -7,7 +7,7 @@
 #include "qobject/qdict.h"
 #include "tessera-migrate.h"
 
-/* A name for a file of this process. */
+/* Return a file name that is unique to this process. */
 char *tsr_state_file(void)
 {
     return g_strdup_printf("%s/tessera-vmstate-%d", g_get_tmp_dir(), getpid());
@@ -23,7 +23,7 @@ static char *migration_status(QTestState *qts)
     return status;
 }
 
-/* "completed" or "failed" */
+/* Wait for the end; return "completed" or "failed". */
 static char *migration_end(QTestState *qts)
 {
     int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
@@ -40,7 +40,7 @@ static char *migration_end(QTestState *qts)
     g_error("migration does not end");
 }
 
-/* The whole machine into a file; what becomes of that. */
+/* Save the whole machine to a file; return how that ended. */
 char *tsr_try_save(TsrTest *t, const char *path)
 {
     g_autofree char *uri = g_strdup_printf("file:%s", path);
@@ -50,7 +50,7 @@ char *tsr_try_save(TsrTest *t, const char *path)
     return migration_end(t->qts);
 }
 
-/* It works, and the machine stops. */
+/* Save the machine, which must succeed and stops it. */
 void tsr_save(TsrTest *t, const char *path)
 {
     g_autofree char *status = tsr_try_save(t, path);
@@ -58,7 +58,7 @@ void tsr_save(TsrTest *t, const char *path)
     g_assert_cmpstr(status, ==, "completed");
 }
 
-/* Start a machine from a file; what it says about it in @status. */
+/* Start a machine from a file; @status returns how that ended. */
 TsrTest *tsr_load_machine(TsrTest *from, const char *props, const char *args,
                           const char *path, char **status)
 {
