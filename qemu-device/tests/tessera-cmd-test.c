@@ -1,5 +1,5 @@
 /*
- * QTest: work packets, slots and bounds; each error type provoked once
+ * QTest: render packets, slots and bounds; provokes each error type once
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,7 +20,7 @@ static TsrSurf surface(uint64_t base, uint32_t format, uint32_t layout,
     return s;
 }
 
-/* SPLIT-17, PAGE-12: what the slot window shows is what was bound. */
+/* SPLIT-17, PAGE-12: the slot window shows what BIND_SLOT has bound. */
 static void test_slot_window(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -41,13 +41,16 @@ static void test_slot_window(void)
                     TSR_LAYOUT_TILE4K << TSR_SURF_LAYOUT_SHIFT | RW);
     tsr_w32(t, eng + TSR_ENG_SLOT_SELECT, 64);
     g_assert_cmphex(tsr_r32(t, eng + TSR_ENG_SLOT_SURFACE), ==, 0);
-    /* A new job unbinds all. */
+    /* JOB_BEGIN unbinds all slots. */
     c->n = 0;
     tsr_put(c, TSR_OP_NOP, 0, 2, 0);
     tsr_run_ok(t, RENDER, c);
     tsr_w32(t, eng + TSR_ENG_SLOT_SELECT, 5);
     g_assert_cmphex(tsr_r32(t, eng + TSR_ENG_SLOT_SURFACE), ==, 0);
-    /* They stay behind a job; paging leaves them alone. */
+    /*
+     * Slots stay bound after the job. A job of the paging engine does not
+     * touch them.
+     */
     c->n = 0;
     tsr_bind(c, 5, &s);
     tsr_run_ok(t, RENDER, c);
@@ -121,7 +124,10 @@ static void test_bind_errors(void)
     tsr_stop(t);
 }
 
-/* What lies around a filled rectangle is untouched, in every layout. */
+/*
+ * FILL leaves the texels around its rectangle alone, for each format and
+ * layout.
+ */
 static void test_fill(void)
 {
     static const uint32_t formats[][2] = {
@@ -175,7 +181,7 @@ static void test_fill_bounds(void)
     TsrSurf s = surface(vram, TSR_FORMAT_R32, TSR_LAYOUT_LINEAR, 256, 64, 64);
     uint32_t tail;
 
-    /* Beyond the rectangle, with and without wrap-around. */
+    /* Outside of the surface, with and without wrap-around of the sums. */
     static const uint32_t rects[][4] = {
         { 0, 0, 65, 1 }, { 0, 0, 1, 65 }, { 64, 0, 1, 1 }, { 0, 64, 1, 1 },
         { 1, 0, 0xffffffff, 1 }, { 0xffffffff, 0, 1, 1 },
@@ -188,7 +194,7 @@ static void test_fill_bounds(void)
         tsr_fill(c, 2, rects[i][0], rects[i][1], rects[i][2], rects[i][3], 1);
         tsr_run_err(t, RENDER, c, TSR_ERR_SURFACE);
     }
-    /* Inside the rectangle but beyond the limit, by one byte. */
+    /* Inside the surface, but one byte beyond the limit of the slot. */
     s.limit = 63 * 256 + 256 - 1;
     c->n = 0;
     tsr_bind(c, 2, &s);
@@ -205,19 +211,22 @@ static void test_fill_bounds(void)
     g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_CONTEXT), ==, 0x77);
     g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, vram + 64 * 256);
     tsr_expect_errors(t, TSR_ERR_SLOT_BOUNDS, 1);
-    /* Tiles count whole. */
+    /* A tiled access needs whole tiles below the limit. */
     s = surface(vram, TSR_FORMAT_R8, TSR_LAYOUT_TILE4K, 128, 128, 32);
     s.limit = 4095;
     c->n = 0;
     tsr_bind(c, 2, &s);
     tsr_fill(c, 2, 0, 0, 1, 1, 1);
     tsr_run_err(t, RENDER, c, TSR_ERR_SLOT_BOUNDS);
-    /* A buffer is one row of its limit. */
+    /* A buffer is one row, as long as its limit. */
     c->n = 0;
     tsr_bind_buffer(c, 2, vram, 1023, TSR_FORMAT_R32, RW);
     tsr_fill(c, 2, 0, 0, 256, 1, 1);
     tsr_run_err(t, RENDER, c, TSR_ERR_SLOT_BOUNDS);
-    /* Out of every segment; from one segment into the gap behind it. */
+    /*
+     * An address in no segment, and an access that runs over the end of a
+     * segment.
+     */
     c->n = 0;
     tsr_bind_buffer(c, 2, 0x1000, 1024, TSR_FORMAT_R32, RW);
     tsr_fill(c, 2, 0, 0, 1, 1, 1);
@@ -315,7 +324,10 @@ static void test_copy_overlap(void)
     tsr_stop(t);
 }
 
-/* Buffers larger than any scratch buffer, and pitches that differ. */
+/*
+ * COPY of buffers larger than the scratch buffers of the device, and between
+ * surfaces whose pitches differ.
+ */
 static void test_copy_linear(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -352,7 +364,7 @@ static void test_copy_linear(void)
         g_assert_cmpmem(got + (20 + i) * 1031 + 50, 880,
                         init + (5 + i) * 1000 + 10, 880);
     }
-    /* Overlap within a linear buffer, both ways. */
+    /* Overlapping copies within a linear buffer, in both directions. */
     tsr_gpu_write(t, vram, init, 64 * 1000);
     c->n = 0;
     tsr_bind_buffer(c, 0, vram, 1 << 20, TSR_FORMAT_R8, RW);
@@ -389,12 +401,15 @@ static void test_state_and_engines(void)
     c->n = 0;
     tsr_set_state(c, 0, TSR_STATE_COUNT, 1, 0, 0, 2, 0, 0, 0xffffffff);
     tsr_run_ok(t, RENDER, c);
-    /* Render-only and paging-only packets on the other engine. */
+    /*
+     * Render packets fail on the paging engine, and paging packets on the
+     * other.
+     */
     tsr_run_err(t, PAGING, c, TSR_ERR_PACKET);
     c->n = 0;
     tsr_page_fill(c, 0, vram, 4096);
     tsr_run_err(t, RENDER, c, TSR_ERR_PACKET);
-    /* BLIT and DRAW need the microcode. */
+    /* BLIT and DRAW fail while no microcode runs. */
     c->n = 0;
     tsr_put(c, TSR_OP_DRAW, 0, TSR_DRAW_DWORDS, 0, 0, 0);
     tsr_run_err(t, RENDER, c, TSR_ERR_FIRMWARE);
@@ -426,7 +441,7 @@ static void test_query_timestamp(void)
     tsr_stop(t);
 }
 
-/* One error ends the IB; later packets of it did not run, later IBs do. */
+/* An error ends its IB: later packets of this IB do not run, later IBs do. */
 static void test_error_ends_ib(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -460,7 +475,7 @@ static void put_words(TsrTest *t, uint64_t at, const uint32_t *d, uint32_t n)
     }
 }
 
-/* Chapter 13 of the manual, word for word. */
+/* The example of chapter 13 of the hardware manual, word for word. */
 static void test_worked_example(void)
 {
     static const uint32_t ib[] = {

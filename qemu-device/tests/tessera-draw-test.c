@@ -227,7 +227,10 @@ static TsrSurf surface(uint64_t base, const Image *m, uint32_t layout)
     return s;
 }
 
-/* Bring an image into a surface of any layout, or back, by way of COPY. */
+/*
+ * Copy an image into a surface of any layout (upload) or out of it (compare).
+ * COPY converts between the layouts.
+ */
 static void upload(Gpu *g, uint64_t base, const Image *m, uint32_t layout)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -313,7 +316,7 @@ static void random_image(Image *m, uint32_t w, uint32_t h, uint32_t format)
         if (format == TSR_FORMAT_RGB565) {
             m->px[i] &= 0xffff;
         } else if (format == TSR_FORMAT_XRGB8888) {
-            m->px[i] |= 0xff000000; /* the device writes 255 there */
+            m->px[i] |= 0xff000000; /* what the device writes */
         }
     }
 }
@@ -337,9 +340,9 @@ static void emit_draw(TsrCmd *c, const TsrSurf *target, const TsrSurf *tex,
 /* ---- Tests ------------------------------------------------------------- */
 
 /*
- * A mesh of triangles over shared vertices, of either winding: each pixel of
- * the whole is covered exactly once. Premultiplied blending with alpha 0 adds
- * up, so the target counts.
+ * A mesh of triangles with shared vertices and of both windings covers each
+ * pixel exactly once. Premultiplied blending with alpha 0 adds the colours up,
+ * so the target counts how often a pixel was drawn.
  */
 static void test_coverage(void)
 {
@@ -359,13 +362,19 @@ static void test_coverage(void)
             int jx = edge ? 0 : g_test_rand_int_range(-600, 600);
             int jy = edge ? 0 : g_test_rand_int_range(-350, 350);
 
-            /* Convex cells: corners move by less than a quarter of one. */
+            /*
+             * Corners move by less than a quarter of a cell, so cells stay
+             * convex.
+             */
             grid[y][x] = (Vtx) {
                 .x = x * W * 256 / N + jx,
                 .y = y * H * 256 / N + jy,
                 .color = 0x00010101,
             };
-            /* Some on pixel centres, where the rule decides. */
+            /*
+             * Put some corners on pixel centres, where the top-left rule
+             * decides.
+             */
             if (!edge && x % 3) {
                 grid[y][x].x = (grid[y][x].x & ~255) | 128;
                 grid[y][x].y = (grid[y][x].y & ~255) | 128;
@@ -401,7 +410,10 @@ static void test_coverage(void)
     tsr_stop(g.t);
 }
 
-/* A rectangle with corners on pixel centres: top and left are ours. */
+/*
+ * A rectangle with its corners on pixel centres covers the pixels on its top
+ * and left edges, and not those on its bottom and right edges.
+ */
 static void test_top_left(void)
 {
     static const uint32_t whole[] = { 0, 0, W, H };
@@ -448,7 +460,10 @@ static Vtx random_vertex(int spread)
     };
 }
 
-/* Every blend, sampler, format and layout, random triangles, exact. */
+/*
+ * Random triangles with each blend mode, sampler, format and layout match the
+ * reference exactly.
+ */
 static void test_random(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -479,7 +494,8 @@ static void test_random(void)
             v[i] = random_vertex(round % 2 ? 10 : 3000);
         }
         if (round % 6 == 0) {
-            v[1].color = v[2].color = v[0].color; /* the flat path */
+            /* Flat triangles take a path of their own in the device. */
+            v[1].color = v[2].color = v[0].color;
         }
         put_vertices(&g, v, 9);
         ts = surface(g.target, m, tl);
@@ -497,7 +513,10 @@ static void test_random(void)
     tsr_stop(g.t);
 }
 
-/* A texture over all of the target, texel by pixel, from @u and @v on. */
+/*
+ * Draw a texture over the whole target, one texel per pixel, starting at texel
+ * coordinates @u and @v.
+ */
 static void draw_unscaled(Gpu *g, Image *m, const RefTex *rt, uint32_t layout,
                           int32_t sign, int32_t u, int32_t v)
 {
@@ -526,9 +545,10 @@ static void draw_unscaled(Gpu *g, Image *m, const RefTex *rt, uint32_t layout,
 }
 
 /*
- * Texels shown one by one, which the device copies by rows: all formats and
- * layouts, over the edges of the texture; and a quarter of a texel beside or
- * below, and mirrored, which are no such rows.
+ * Textures drawn one texel per pixel, which the device copies by rows: all
+ * formats and layouts, and across the edges of the texture. Offsets by a
+ * fraction of a texel and mirrored textures, which cannot be copied by rows,
+ * are drawn as well.
  */
 static void test_unscaled(void)
 {
@@ -551,8 +571,9 @@ static void test_unscaled(void)
 }
 
 /*
- * Likewise few texels, again and again: the device copies what it has drawn.
- * Rows are longer than what it draws in one go.
+ * As test_unscaled(), but with narrow textures that repeat many times, where
+ * the device copies pixels that it has drawn before. Rows are longer than the
+ * span that the device draws at once.
  */
 static void test_narrow(void)
 {
@@ -579,7 +600,7 @@ static void test_narrow(void)
     tsr_stop(g.t);
 }
 
-/* Target and texture in the aperture, pages scattered. */
+/* Target and texture are in the aperture, on scattered pages. */
 static void test_aperture(void)
 {
     static const uint32_t whole[] = { 0, 0, W, H };
@@ -698,7 +719,7 @@ static void test_errors(void)
     c->d[draw + 2] = 0;
     c->d[draw + 1] = 0; /* not a buffer */
     tsr_run_err(g.t, RENDER, c, TSR_ERR_SURFACE);
-    /* Coordinates out of range; padding in use. */
+    /* Coordinates that are out of range, and padding that is not zero. */
     v[1].x = TSR_VERTEX_COORD_MAX + 1;
     put_vertices(&g, v, 3);
     c->d[draw + 1] = 1;
@@ -711,7 +732,10 @@ static void test_errors(void)
     tsr_gpu_write(g.t, g.vertices + TSR_VERTEX_PAD, "\1", 1);
     tsr_run_err(g.t, RENDER, c, TSR_ERR_PACKET);
     put_vertices(&g, v, 3);
-    /* Targets and textures of a format nobody draws. */
+    /*
+     * Targets and textures of a format that DRAW does not support, without the
+     * access that it needs, or beyond their limit.
+     */
     bad = s;
     bad.format = TSR_FORMAT_R32;
     c->n = 0;
@@ -755,7 +779,10 @@ static void test_errors(void)
     tsr_stop(g.t);
 }
 
-/* The largest draw there is, stopped and resumed and reset in between. */
+/*
+ * A draw of 64 triangles over 2048 x 2048 pixels, reset the first time, and
+ * stopped and resumed the second time.
+ */
 static void test_long_draw(void)
 {
     static const uint32_t whole[] = { 0, 0, 2048, 2048 };
@@ -805,7 +832,10 @@ static void test_long_draw(void)
         g_assert_cmpuint(qtest_readl(g.t->qts, g.t->record + TSR_REC_STATUS),
                          ==, 0);
     }
-    /* 64 layers of 0x01020304 saturating nowhere: blended exactly once. */
+    /*
+     * 64 layers of 0x01020304 do not saturate, so each must be blended exactly
+     * once.
+     */
     uint32_t px = 0, got;
 
     for (int i = 0; i < 64; i++) {

@@ -1,8 +1,8 @@
 /*
  * QTest: storms of random packets and registers, with a fixed seed
  *
- * Nothing is asserted about what they do, only that the device survives and
- * works afterwards.
+ * Nothing is asserted about the effect of a storm, only that the device
+ * survives it and works afterwards.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -32,7 +32,7 @@ static const struct {
     { TSR_OP_RESUME, TSR_RESUME_DWORDS },
 };
 
-#define SELF_PAGE   250     /* of the bounce buffer */
+#define SELF_PAGE   250     /* in the bounce buffer */
 #define MAX_PACKETS 46
 
 static GRand *rng;
@@ -42,7 +42,7 @@ static uint32_t rnd(uint32_t n)
     return g_rand_int(rng) % n;
 }
 
-/* Numbers near the limits of things. */
+/* Return a number near one of the limits that the device checks. */
 static uint32_t odd_number(TsrTest *t)
 {
     switch (rnd(12)) {
@@ -113,21 +113,21 @@ static void random_packet(TsrTest *t, TsrCmd *c)
                        (rnd(4) ? TSR_PTE_VALID : rnd(64));
         c->d[at + 3] = 0;
         break;
-    case TSR_OP_DRAW: /* long ones only take time */
+    case TSR_OP_DRAW: /* longer draws only take time */
         c->d[at + 3] = rnd(20) * 3;
         break;
     case TSR_OP_IB_CALL:
     case TSR_OP_FENCE:
     case TSR_OP_TIMESTAMP:
     case TSR_OP_JOB_AFTER:
-    case TSR_OP_SIGNAL: /* addresses where no test state lies */
+    case TSR_OP_SIGNAL: /* away from the state of the test */
         c->d[at + 2] = c->d[at + 4] = t->bounce + 8 * rnd(1000);
         c->d[at + 3] = c->d[at + 5 < c->n ? at + 5 : at + 3] = 0;
         break;
     }
 }
 
-/* Neither lists nor dummy pages may point at rings and IBs. */
+/* Let no page list entry and no dummy page point to a ring or an IB. */
 static void set_up(TsrTest *t)
 {
     uint64_t entries[512];
@@ -138,7 +138,7 @@ static void set_up(TsrTest *t)
     for (int i = 0; i < 100; i++) {
         qtest_writeq(t->qts, t->bounce_list + i * 8, entries[i]);
     }
-    /* A table that is its own next one, at every level. */
+    /* A page table that is its own next table, at every level. */
     for (int i = 0; i < 512; i++) {
         entries[i] = (t->bounce + SELF_PAGE * 4096) | TSR_PTE_VALID;
     }
@@ -190,20 +190,22 @@ static void storm(const char *props)
             c->n = end[i] = ROUND_UP(c->n, 2);
         }
         tsr_qom_set(t, "x-fail-dma", rnd(30) ? 0 : rnd(20));
-        /* FENCEs in the IB spoil SEQNO: wait for the record instead. */
+        /* FENCEs in the IB change SEQNO, so wait for the record instead. */
         uint32_t begin[] = { TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, 4), 1, 0, 0 };
         uint64_t seqno;
         int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
 
         if (round % 4 == 0) {
-            /* Not beyond what the storm may spoil. */
+            /*
+             * Maintain the bounce buffer only, which the storm may overwrite.
+             */
             tsr_w64(t, TSR_COH_ADDR_LO, t->bounce + rnd((1 << 20) - 8192));
             tsr_w32(t, TSR_COH_SIZE, rnd(9) ? rnd(8192) : 0xffffffff);
             tsr_w32(t, TSR_COH_COMMAND, rnd(6));
         }
         qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
         tsr_emit(t, e, begin, 4);
-        /* One by one: a packet that fails ends its call only. */
+        /* Use one IB_CALL for each packet, as an error ends its IB_CALL. */
         for (uint32_t i = 0; i < packets; i++) {
             uint32_t call[] = {
                 TSR_PKT_HEADER(TSR_OP_IB_CALL, user, TSR_IB_CALL_DWORDS),
@@ -221,12 +223,13 @@ static void storm(const char *props)
         failed += tsr_r32(t, TSR_ERR_TOTAL) - errors;
         ran += packets;
         qtest_writeq(t->qts, t->record, 0);
-        t->eng[e].seqno += 0x100000000; /* unlike any the storm writes */
+        /* The storm writes no number like this. */
+        t->eng[e].seqno += 0x100000000;
         if (round % 50 == 49) {
             still_works(t);
         }
     }
-    /* The storm is no use if everything or nothing fails. */
+    /* A storm in which nearly all or nearly no packets fail tests little. */
     g_assert_cmpuint(failed, >, ran / 10);
     g_assert_cmpuint(failed, <, ran * 9 / 10);
     g_test_message("%u packets, %u failed", ran, failed);
@@ -245,14 +248,14 @@ static void test_packets_strict(void)
           "gart-size=4M,preemption=on");
 }
 
-/* Engines meanwhile write what the storm cleans. */
+/* The storm maintains caches of memory that the engines write. */
 static void test_packets_cached(void)
 {
     storm("io-coherent=off,strict=on,vram-size=4M,vram-hidden-size=4M,"
           "agp-ro-size=1M,gart-size=4M");
 }
 
-/* Random ring contents: halts all the time, never worse. */
+/* Random ring contents may halt an engine, but do nothing worse. */
 static void test_rings(void)
 {
     TsrTest *t = tsr_start("vram-size=4M,vram-hidden-size=4M,gart-size=4M,"
@@ -274,14 +277,14 @@ static void test_rings(void)
         }
         tsr_emit(t, e, p, n);
         tsr_kick(t, e);
-        /* Saved to where the next RESUME may find it. */
+        /* Preempt, with the save area where the next RESUME may find it. */
         if (rnd(3) == 0) {
             tsr_w64(t, TSR_ENG(e) + TSR_ENG_SAVE_LO,
                     t->bounce + rnd(256) * 4096);
             tsr_w32(t, TSR_ENG(e) + TSR_ENG_CONTROL,
                     TSR_ENG_ENABLE | TSR_ENG_PREEMPT);
         }
-        /* Tails that jump about while the engine is fetching. */
+        /* Move the tail at random while the engine is fetching. */
         for (uint32_t i = rnd(4); i; i--) {
             tsr_w32(t, TSR_DOORBELL(e), rnd(TSR_TEST_RING_BYTES) & ~7);
         }

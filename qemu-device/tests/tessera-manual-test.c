@@ -1,8 +1,9 @@
 /*
- * QTest: what the hardware manual says about errors, in its order
+ * QTest: errors in the order of the hardware manual
  *
- * Statements with a test of their own elsewhere (bind, bounds, draw, strict
- * mode) are not repeated.
+ * Each test quotes the chapter whose statements about errors it checks.
+ * Statements that another test covers (bind, bounds, draw, strict mode) are
+ * not repeated.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,12 +13,15 @@
 
 #define RW (TSR_SURF_READ | TSR_SURF_WRITE)
 
-/* Chapter 3.1, with the sizes the device has by default. */
+/* Chapter 3.1, with the default sizes. */
 #define VRAM    0x80000000u
 #define AGP_RO  0xa0000000u
 #define GART    0xb0000000u
 #define NOWHERE 0x70000000u
-/* Free guest memory, and DMA addresses (high halves) that are none. */
+/*
+ * Free guest memory, and high halves of DMA addresses: HI_NONE where there is
+ * no memory, HI_49 beyond 48 bits.
+ */
 #define RAM     0x04000000u
 #define HI_NONE 0x00007000u
 #define HI_49   0x00010000u
@@ -43,7 +47,7 @@ typedef struct Row {
 #define TSR_SET_STATE_DWORDS 4
 
 static const Row rows[] = {
-    /* 3.3: what packets name by DMA addresses */
+    /* 3.3: DMA addresses in packets */
     R("WAIT address", RENDER, PACKET, WAIT, 0, 0, RAM + 4),
     R("SIGNAL address", RENDER, PACKET, SIGNAL, 0, 0, RAM + 4),
     R("TIMESTAMP address", RENDER, PACKET, TIMESTAMP, 0, 0, RAM + 4),
@@ -164,7 +168,7 @@ static const Row rows[] = {
     R("state length", RENDER, PACKET, SET_STATE, 0, 1 | 3 << 16),
     R("no state", RENDER, PACKET, SET_STATE, 0, TSR_STATE_COUNT | 1 << 16),
 
-    /* 11: the form of MARK is checked with strict mode off, too */
+    /* 11: MARK is checked with strict mode off, too */
     R("MARK 0", PAGING, PACKET, MARK, 0, 0, VRAM, 0, 4096),
     R("MARK 5", PAGING, PACKET, MARK, 0, 5, VRAM, 0, 4096),
     R("MARK address", PAGING, PACKET, MARK, 0, TSR_MARK_FREE, VRAM + 8, 0,
@@ -216,7 +220,7 @@ static void test_packets(void)
     tsr_stop(t);
 }
 
-/* 6: what each packet may look like. */
+/* 6: the valid forms of each packet */
 typedef struct Form {
     uint8_t op;
     uint8_t dwords;
@@ -298,7 +302,10 @@ static void test_forms(void)
     tsr_stop(t);
 }
 
-/* 3.2: entries without V are checked, too; those before a bad one hold. */
+/*
+ * 3.2: reserved bits are checked in invalid entries, too. The entries before a
+ * bad one take effect.
+ */
 static void test_entries(void)
 {
     static const struct {
@@ -330,7 +337,7 @@ static void test_entries(void)
                      1);
         g_assert_cmphex(got[0], ==, 0x6a);
     }
-    /* An entry without V is no mapping, whatever its address and W say. */
+    /* An entry without VALID maps nothing, whatever its other bits say. */
     c->n = 0;
     tsr_map(c, 4, 0, 1, tsr_list(t, (uint64_t[]) { page | TSR_APTE_WRITE }, 1));
     tsr_transfer(c, 0, 0, GART, VRAM, 8, 0, 0, 0);
@@ -346,7 +353,7 @@ static void test_own_bars(void)
     uint64_t bar2 = t->vram.addr & ~4095ULL, list, got;
     QPCIBar table;
 
-    /* A page list may name VRAM by its place on the bus. */
+    /* A page list may name VRAM by its bus address. */
     qpci_io_writeq(t->dev, t->vram, 0x20000, 0x1122334455667788);
     list = tsr_list(t, (uint64_t[]) { bar2 + 0x20000 }, 1);
     tsr_transfer(c, TSR_TRANSFER_SRC_PAGES, 0, list, VRAM + 0x30000, 8, 0, 0,
@@ -362,7 +369,7 @@ static void test_own_bars(void)
             1, 0);
     tsr_run_err(t, RENDER, c, TSR_ERR_DMA);
     g_assert_cmphex(qpci_io_readl(t->dev, table, 8), ==, 0x77);
-    /* A page that is none, with its address in the record. */
+    /* A list entry that is not page-aligned fails, and the record has it. */
     list = tsr_list(t, (uint64_t[]) { RAM + 8 }, 1);
     c->n = 0;
     tsr_transfer(c, TSR_TRANSFER_SRC_PAGES, 0, list, VRAM, 8, 0, 0, 0);
@@ -373,7 +380,7 @@ static void test_own_bars(void)
 
 /* ---- Registers --------------------------------------------------------- */
 
-/* Exactly one error, at @addr. */
+/* Require exactly one error, of no engine, with @addr in its record. */
 static void expect_error_at(TsrTest *t, uint32_t type, uint64_t addr)
 {
     g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, addr);
@@ -430,7 +437,7 @@ static void test_registers(void)
         tsr_err_clear(t);
         tsr_w32(t, writes[i].reg, writes[i].value);
         expect_error_at(t, writes[i].type, writes[i].reg);
-        /* Ignored as a whole, a reset among it included. */
+        /* The write has no effect, even if it also asks for a reset. */
         g_assert_cmphex(tsr_r32(t, TSR_ENG(0) + TSR_ENG_CONTROL), ==,
                         TSR_ENG_ENABLE);
     }
@@ -438,7 +445,7 @@ static void test_registers(void)
         g_assert_cmphex(tsr_r32(t, write_only[i]), ==, 0);
         expect_error_at(t, TSR_ERR_REGISTER, write_only[i]);
     }
-    /* Bits that are not there are not kept, and no error. */
+    /* Undefined bits are ignored without an error. */
     tsr_w32(t, TSR_INT_MASK, 0xffffffff);
     g_assert_cmphex(tsr_r32(t, TSR_INT_MASK), ==, TSR_INT_ERROR |
                     TSR_INT_ENGINE_HALT | TSR_INT_PING |
@@ -450,11 +457,13 @@ static void test_registers(void)
     tsr_stop(t);
 }
 
-/* 9: each way for an image to be bad; the microcode stops. */
+/*
+ * 9: an image that is invalid in any way is an error and stops the microcode.
+ */
 static void test_firmware(void)
 {
     static const struct {
-        uint32_t word, value;           /* of the header; word 4: none */
+        uint32_t word, value;           /* in the header; word 4: none */
         int32_t offset;                 /* of the image */
         uint32_t size, start;
     } bad[] = {
@@ -493,7 +502,7 @@ static void test_firmware(void)
     tsr_stop(t);
 }
 
-/* 3.4: what commands about the host aperture may not say; nothing is done. */
+/* 3.4: invalid commands of the host aperture are errors and map nothing. */
 static void test_host_aperture(void)
 {
     static const struct {
@@ -555,7 +564,7 @@ static void set_range(TsrTest *t, uint32_t i, uint64_t base, uint32_t layout,
     tsr_w32(t, TSR_SWR(i) + TSR_SWR_CONTROL, TSR_SWR_ENABLE);
 }
 
-/* 3.5: what cannot be a swizzling range. */
+/* 3.5: settings that a swizzling range refuses */
 static void test_swizzle_range(void)
 {
     static const uint32_t l = TSR_LAYOUT_TILE4K, end = VRAM + (64 << 20);
@@ -573,7 +582,7 @@ static void test_swizzle_range(void)
         { VRAM + 128, l, 128, 32, TSR_ERR_SURFACE },
         { NOWHERE, l, 128, 32, TSR_ERR_ADDRESS },
         { ~4095ULL, l, 128, 32, TSR_ERR_ADDRESS },
-        /* Padding rows are part of a surface. */
+        /* The padding rows belong to the surface. */
         { end - 4096, l, 128, 33, TSR_ERR_ADDRESS },
         { 0x90000000, l, 128, 32, TSR_ERR_SEGMENT },
         { GART, l, 128, 32, TSR_ERR_SEGMENT },
@@ -602,14 +611,14 @@ static void test_swizzle_range(void)
         g_assert_cmphex(tsr_r32(t, TSR_SWR(1) + TSR_SWR_HEIGHT), ==,
                         bad[i].height);
     }
-    /* Neighbours are none of its business, nor is a range that is off. */
+    /* A range may adjoin an enabled one and overlap a disabled one. */
     set_range(t, 1, VRAM + 0x6000, l, 128, 1);
     set_range(t, 2, end - 4096, l, 128, 32);
     tsr_w32(t, TSR_SWR(0) + TSR_SWR_CONTROL, 0);
     set_range(t, 3, VRAM, l, 128, 6 * 32);
     tsr_w32(t, TSR_SWR(0) + TSR_SWR_CONTROL, 0);
     tsr_expect_no_errors(t);
-    /* While it is on, it stays as it is. */
+    /* The settings are read-only while the range is enabled. */
     for (uint32_t reg = TSR_SWR_BASE_LO; reg < TSR_SWR_CONTROL; reg += 4) {
         uint32_t before = tsr_r32(t, TSR_SWR(3) + reg);
 
@@ -629,7 +638,10 @@ static void set_command(TsrTest *t, uint16_t off, uint16_t on)
     qpci_config_writew(t->dev, PCI_COMMAND, (command & ~off) | on);
 }
 
-/* 2: no bus master, no memory space. */
+/*
+ * 2: an engine gets a DMA error without bus mastering, and no doorbell without
+ * memory decoding.
+ */
 static void test_command_register(void)
 {
     TsrTest *t = tsr_start("");
@@ -645,7 +657,10 @@ static void test_command_register(void)
     set_command(t, 0, PCI_COMMAND_MASTER);
     tsr_engine_reset(t, RENDER);
 
-    /* The engine runs on, and the doorbell is not heard. */
+    /*
+     * A doorbell is lost without memory decoding, but the engine keeps
+     * running.
+     */
     seqno = tsr_emit_fence(t, RENDER, 0, 0);
     set_command(t, PCI_COMMAND_MEMORY, 0);
     tsr_kick(t, RENDER);
@@ -659,7 +674,10 @@ static void test_command_register(void)
     tsr_stop(t);
 }
 
-/* 2, 4.3: off is lost, masked is late. */
+/*
+ * 2, 4.3: an interrupt is lost while MSI-X is off, and late while it is
+ * masked.
+ */
 static void test_msix(void)
 {
     TsrTest *t = tsr_start("");
@@ -686,14 +704,17 @@ static void test_msix(void)
     qpci_config_writew(t->dev, cap + PCI_MSIX_FLAGS, flags);
     tsr_r32(t, TSR_ID_MAGIC);
     g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ERROR));
-    /* Writing the mask looks again. */
+    /* A write to INT_MASK evaluates INT_STATUS again. */
     tsr_w32(t, TSR_INT_MASK, TSR_INT_PING);
     tsr_msix_wait(t, msix, TSR_VECTOR_ERROR);
     tsr_expect_no_errors(t);
     tsr_stop(t);
 }
 
-/* 4.6: IRQ_SENT starts at 0, and is written with the first interrupt. */
+/*
+ * 4.6: IRQ_SENT counts from 0 when the engine is enabled, and is written with
+ * the first interrupt.
+ */
 static void test_irq_sent(void)
 {
     TsrTest *t = tsr_start("");
@@ -705,7 +726,7 @@ static void test_irq_sent(void)
     tsr_kick(t, RENDER);
     tsr_msix_wait(t, msix, vector);
     tsr_wait(t, RENDER, seqno);
-    /* Enabled again, with what the last run has left there. */
+    /* Enable the engine with the values of the last run in the status page. */
     qtest_writel(t->qts, sp + TSR_SP_IRQ_ACK, 1);
     tsr_w32(t, TSR_ENG(RENDER) + TSR_ENG_CONTROL, TSR_ENG_RESET);
     tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
@@ -728,7 +749,7 @@ static void test_irq_sent(void)
 
 /* ---- State and faults -------------------------------------------------- */
 
-/* 8: a packet with an error sets nothing; what it would have set is undefined. */
+/* 8: SET_STATE with an error sets nothing, so its values stay undefined. */
 static void test_state_is_atomic(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -739,7 +760,7 @@ static void test_state_is_atomic(void)
     tsr_load_firmware(t);
     tsr_page_fill(c, 0, VRAM, 16384);
     tsr_run_ok(t, PAGING, c);
-    /* Two buffers of one job: the first fails in its last value. */
+    /* Two IBs of one job: SET_STATE in the first fails at its last value. */
     for (unsigned int turn = 0; turn < 2; turn++) {
         uint32_t call[TSR_IB_CALL_DWORDS] = {
             TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS), 0,
@@ -767,7 +788,9 @@ static void test_state_is_atomic(void)
     tsr_stop(t);
 }
 
-/* 5.5: of the errors of a job its record has the first, and all count. */
+/*
+ * 5.5: the record of a job has its first error; the counters have all of them.
+ */
 static void test_first_error(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -818,7 +841,7 @@ static void read_or_write(TsrTest *t, uint64_t gpa, bool write, uint32_t err)
     tsr_expect_errors(t, err, err ? 1 : 0);
 }
 
-/* 11: the table of states; what a reset makes of them. */
+/* 11: the table of page states, and the effect of a device reset on each */
 static void test_page_states(void)
 {
     static const struct {
@@ -842,7 +865,10 @@ static void test_page_states(void)
     for (uint32_t segment = 0; segment < 2; segment++) {
         uint64_t base = segment ? tsr_hidden_base(t) : VRAM;
 
-        /* A page to read, one to write and one for after the reset. */
+        /*
+         * For each state a page to read, one to write and one for after the
+         * reset.
+         */
         for (i = 0; i < n; i++) {
             c->n = 0;
             tsr_mark(c, states[i].mark, base + i * 3 * 4096, 3 * 4096);
@@ -855,7 +881,7 @@ static void test_page_states(void)
 
             read_or_write(t, gpa, false, states[i].read);
             read_or_write(t, gpa + 4096, true, states[i].write);
-            /* What was written, in part, is all valid then. */
+            /* A write to a part of a page makes the whole page valid. */
             read_or_write(t, gpa + 8192 - 8, false, states[i].write);
         }
     }
@@ -871,20 +897,20 @@ static void test_page_states(void)
     tsr_stop(t);
 }
 
-/* 14: what counts as an access of x-fail-dma, and what does not. */
+/* 14: the accesses that x-fail-dma counts */
 static void test_fail_dma(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
     TsrTest *t = tsr_start("");
     uint64_t seqno;
 
-    /* Ring, status page and record are not affected. */
+    /* Accesses to ring, status page and record do not count. */
     tsr_qom_set(t, "x-fail-dma", 100);
     seqno = tsr_emit_fence(t, RENDER, 0, t->record);
     tsr_kick(t, RENDER);
     tsr_wait(t, RENDER, seqno);
     g_assert_cmpint(tsr_qom_get(t, "x-fail-dma"), ==, 100);
-    /* The buffer's page list entry is the first access of an IB_CALL. */
+    /* The first access of an IB_CALL reads the page list of the IB. */
     tsr_qom_set(t, "x-fail-dma", 1);
     tsr_put(c, TSR_OP_NOP, 0, 2, 0);
     tsr_err_clear(t);
@@ -913,7 +939,9 @@ static void expect_refused(TsrTest *t, const char *props)
     qobject_unref(rsp);
 }
 
-/* 14: a device that cannot be is not made, and says why. */
+/*
+ * 14: a device with invalid properties is not created, and the error says why.
+ */
 static void test_properties(void)
 {
     static const char *const bad[] = {
@@ -940,7 +968,7 @@ static void test_properties(void)
     for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
         expect_refused(t, bad[i]);
     }
-    /* The machine and its device go on. */
+    /* The machine and its first device keep working. */
     tsr_gpu_write(t, VRAM, "abcd", 4);
     tsr_expect_no_errors(t);
     tsr_stop(t);

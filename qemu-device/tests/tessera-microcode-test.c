@@ -1,8 +1,8 @@
 /*
  * QTest: microcode, the steps of BLIT and DRAW in hidden VRAM
  *
- * What chapter 9 of the manual says of its table. Chapter 10, which holds with
- * the usual table, is tessera-draw-test's.
+ * These tests cover chapter 9 of the manual, which defines the table.
+ * tessera-draw-test covers chapter 10, which holds with the usual table.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,7 @@
 #include "tessera-common.h"
 
 #define RW (TSR_SURF_READ | TSR_SURF_WRITE)
-#define SIZE            64              /* of images, in each direction */
+#define SIZE            64              /* width and height of images */
 #define PIXELS          (SIZE * SIZE)
 #define TABLE_DWORDS    (TSR_FW_TABLE_BYTES / 4)
 
@@ -24,7 +24,7 @@ QEMU_BUILD_BUG_ON(sizeof(Vtx) != TSR_VERTEX_BYTES);
 typedef struct Gpu {
     TsrTest *t;
     uint64_t target, texture, vertices;
-    uint32_t px[PIXELS];                /* what an image should be */
+    uint32_t px[PIXELS];                /* expected pixels */
 } Gpu;
 
 static Gpu *start(const char *props)
@@ -54,7 +54,7 @@ static TsrSurf surface(uint64_t base)
     };
 }
 
-/* Numbers of the guest's byte order, there and back. */
+/* Write and read words in the byte order of the guest. */
 static void put(Gpu *g, uint64_t at, const void *words, uint32_t count)
 {
     g_autofree uint32_t *raw = g_memdup2(words, count * 4);
@@ -80,9 +80,9 @@ static void random_pixels(uint32_t *px)
     }
 }
 
-/* ---- Recipes of blending ------------------------------------------------- */
+/* ---- Blend recipes ------------------------------------------------------- */
 
-/* Write over the table where it is, and say nothing to the device. */
+/* Overwrite the table in place, without telling the device. */
 static void overwrite(Gpu *g, const uint32_t *table)
 {
     put(g, tsr_hidden_base(g->t) + TSR_FW_HEADER_BYTES, table, TABLE_DWORDS);
@@ -111,7 +111,7 @@ static uint32_t ref_recipe(uint32_t factors, uint32_t s, uint32_t d)
     return out;
 }
 
-/* The two ways in which the manual says what a mode does are one. */
+/* Both definitions of a blend mode in the manual give the same result. */
 static void test_recipes(void)
 {
     uint32_t table[TABLE_DWORDS];
@@ -139,7 +139,7 @@ static uint32_t random_factors(void)
     return factors;
 }
 
-/* Random colours over random ones. */
+/* Blend random colours over random ones. */
 static void check_recipe(Gpu *g, uint32_t factors, uint32_t mode)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -199,9 +199,9 @@ static int32_t ref_transform(int32_t v, int32_t scale, int32_t bias)
 }
 
 /*
- * A table that moves positions and exchanges attributes draws what the usual
- * one draws of vertices that a CPU has moved. Leaves the usual one there, and
- * returns whether anything shows.
+ * Draw with a table that moves positions and swaps attributes, and compare
+ * with the usual table and vertices that the CPU has moved. Leave the usual
+ * table in place. Return whether any pixel changed.
  */
 static bool check_vertices(Gpu *g, const uint32_t *table, const uint32_t *good)
 {
@@ -239,7 +239,10 @@ static bool check_vertices(Gpu *g, const uint32_t *table, const uint32_t *good)
 
 /* ---- Tests --------------------------------------------------------------- */
 
-/* SEG-14: what is in hidden VRAM is what BLIT and DRAW do, packet by packet. */
+/*
+ * SEG-14: BLIT and DRAW follow the table in hidden VRAM, from packet to
+ * packet.
+ */
 static void test_microcode(void)
 {
     uint32_t good[TABLE_DWORDS], table[TABLE_DWORDS];
@@ -289,7 +292,7 @@ static void test_vertices(void)
     stop(g);
 }
 
-/* A table that means nothing fails packets; no table does worse. */
+/* A table that makes no sense fails packets, and does nothing worse. */
 static void test_bad_microcode(void)
 {
     static const Vtx v[3] = {
@@ -309,13 +312,14 @@ static void test_bad_microcode(void)
         tsr_err_clear(g->t);
         err = tsr_run(g->t, RENDER, false, c, NULL);
         if (i >= TSR_FW_SCALE / 4 && i < TSR_FW_BIAS / 4 + 2) {
-            continue;                   /* any number will do */
+            /* All numbers are valid as scale and bias. */
+            continue;
         }
         g_assert_cmpuint(err, ==, TSR_ERR_FIRMWARE);
         g_assert_cmphex(tsr_r64(g->t, TSR_ERR_REC_ADDR_LO), ==,
                         tsr_hidden_base(g->t));
         tsr_expect_errors(g->t, TSR_ERR_FIRMWARE, 1);
-        /* Nor does it start. */
+        /* Such a table cannot be started, either. */
         tsr_start_firmware(g->t, table);
         tsr_expect_errors(g->t, TSR_ERR_FIRMWARE, 1);
         tsr_load_firmware(g->t);
@@ -338,7 +342,9 @@ static void test_bad_microcode(void)
     stop(g);
 }
 
-/* Strict mode refuses writes to the image that runs, and names the packet. */
+/*
+ * Strict mode refuses writes to the running image. The error names the packet.
+ */
 static void test_strict_microcode(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -368,7 +374,7 @@ static void test_strict_microcode(void)
     tsr_err_clear(g->t);
     check_recipe(g, good[TSR_BLEND_ALPHA], TSR_BLEND_ALPHA);
     tsr_expect_no_errors(g->t);
-    /* What does not run is memory like any other. */
+    /* After the microcode has stopped, its image is ordinary memory. */
     tsr_w32(g->t, TSR_FW_START, 0);
     tsr_expect_errors(g->t, TSR_ERR_FIRMWARE, 1);
     tsr_load_firmware(g->t);

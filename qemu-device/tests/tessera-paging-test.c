@@ -1,5 +1,5 @@
 /*
- * QTest: transfers, fills, aperture tables
+ * QTest: transfers, fills and aperture tables
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,14 +16,20 @@ static void random_bytes(uint8_t *p, uint32_t n)
     }
 }
 
-/* A list of @n pages in an order of its own; their data set to @data. */
+/*
+ * Allocate @n pages with the contents @data (NULL: zero). Return a list of
+ * them in another order than their addresses.
+ */
 static uint64_t scattered(TsrTest *t, uint32_t n, const uint8_t *data,
                           uint64_t *pages)
 {
     uint64_t base = tsr_alloc(t, n * 4096);
 
     for (uint32_t i = 0; i < n; i++) {
-        /* Runs of three contiguous pages, runs in reverse order. */
+        /*
+         * Extents of three contiguous pages in reverse order if @n is a
+         * multiple of three, else single pages in reverse order.
+         */
         uint32_t at = n % 3 ? n - 1 - i : (n / 3 - 1 - i / 3) * 3 + i % 3;
 
         pages[i] = base + at * 4096;
@@ -50,7 +56,7 @@ static void expect_pages(TsrTest *t, const uint64_t *pages, uint32_t off,
     g_assert_cmpmem(got, n, want, n);
 }
 
-/* PAGE-13: segment or page list, on either side. */
+/* PAGE-13: each side of a TRANSFER is a segment or a page list. */
 static void test_combinations(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -79,7 +85,7 @@ static void test_combinations(void)
                  in_list, out_list, n - 8, 8, 0, 0);
     tsr_run_ok(t, PAGING, c);
     expect_pages(t, out, 0, data + 8, n - 8);
-    /* Nothing to do is fine. */
+    /* A TRANSFER of no bytes succeeds. */
     c->n = 0;
     tsr_transfer(c, 0, 0, a, b, 0, 0, 0, 0);
     tsr_run_ok(t, PAGING, c);
@@ -88,8 +94,9 @@ static void test_combinations(void)
 }
 
 /*
- * PAGE-13: the same with so much that it goes past the caches, on whole pages
- * and with an offset. A page that is not RAM is refused as it is in small.
+ * PAGE-13: transfers so large that the device bypasses the host's caches, on
+ * whole pages and with an offset. A page that is not RAM is refused as in a
+ * small transfer.
  */
 static void test_large(void)
 {
@@ -134,7 +141,7 @@ static void test_large(void)
     g_free(out);
 }
 
-/* PAGE-13: moves inside one segment are safe when ranges overlap. */
+/* PAGE-13: overlapping moves within one segment are safe. */
 static void test_overlap(void)
 {
     static const int64_t shifts[] = { 1, -1, 4096, -4096, 333333, -333333 };
@@ -168,7 +175,10 @@ static void test_overlap(void)
     tsr_stop(t);
 }
 
-/* PAGE-13: of a list no more is read than there is: it may end where RAM does. */
+/*
+ * PAGE-13: the device reads no entries that it does not need, so a list may
+ * end where RAM ends.
+ */
 static void test_list_at_the_end(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -186,7 +196,7 @@ static void test_list_at_the_end(void)
     tsr_stop(t);
 }
 
-/* PAGE-4, PAGE-5: several passes make one intact result. */
+/* PAGE-4, PAGE-5: a transfer in several passes gives an intact result. */
 static void test_passes(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -206,12 +216,12 @@ static void test_passes(void)
         flags |= at + step == n ? TSR_TRANSFER_END : 0;
         c->n = 0;
         tsr_transfer(c, flags, 0, list, a + at, step, at, 0, 0);
-        tsr_run_ok(t, PAGING, c); /* each pass a submission of its own */
+        tsr_run_ok(t, PAGING, c); /* a submission of its own */
     }
     tsr_gpu_read(t, a, got, n);
     g_assert_cmpmem(got, n, data, n);
     tsr_expect_no_errors(t);
-    /* PAGE-4: a start while another is open is counted, but works. */
+    /* PAGE-4: START while another transfer is open is an error, but works. */
     c->n = 0;
     tsr_transfer(c, TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_START, 0, list, a,
                  4096, 0, 0, 0);
@@ -219,7 +229,7 @@ static void test_passes(void)
                  TSR_TRANSFER_END, 0, list, a + 8192, 4096, 0, 0, 0);
     tsr_run_ok(t, PAGING, c);
     tsr_expect_errors(t, TSR_ERR_STRICT_TRANSFER, 1);
-    /* One that fails is over, whatever it meant to do. */
+    /* A transfer that fails is closed. */
     c->n = 0;
     tsr_transfer(c, TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_START, 0, list, 0,
                  4096, 0, 0, 0);
@@ -231,7 +241,7 @@ static void test_passes(void)
     tsr_expect_no_errors(t);
     tsr_gpu_read(t, a + 8192, got, 4096);
     g_assert_cmpmem(got, 4096, data, 4096);
-    /* So is one whose engine is reset. */
+    /* An engine reset closes a transfer. */
     c->n = 0;
     tsr_transfer(c, TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_START, 0, list, a,
                  4096, 0, 0, 0);
@@ -284,7 +294,7 @@ static void test_transfer_errors(void)
     tsr_stop(t);
 }
 
-/* PAGE-6: fills set initial content, in memory segments only. */
+/* PAGE-6: PAGE_FILL sets initial content, in memory segments only. */
 static void test_fill(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -321,7 +331,10 @@ static void test_fill(void)
     tsr_stop(t);
 }
 
-/* PAGE-8: coherent only where the segment is; entries are checked. */
+/*
+ * PAGE-8: the COHERENT bit is valid only in a coherent segment. Entries and
+ * ranges are checked.
+ */
 static void test_map(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -372,7 +385,7 @@ static void test_map(void)
     tsr_stop(t);
 }
 
-/* PAGE-9: unmapped pages show the dummy page; the rest stays usable. */
+/* PAGE-9: unmapped pages show the dummy page. The other pages stay usable. */
 static void test_dummy(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -399,12 +412,12 @@ static void test_dummy(void)
     g_assert_cmphex(qtest_readb(t->qts, dummy + 16), ==, 0xdd);
     g_assert_cmphex(qtest_readb(t->qts, page), ==, 0x11);
     tsr_expect_no_errors(t);
-    /* Without a dummy page there is nothing harmless to show. */
+    /* Without a dummy page an access to an unmapped page fails. */
     tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, 0);
     c->n = 0;
     tsr_transfer(c, 0, 0, gart, vram, 8, 0, 0, 0);
     tsr_run_err(t, PAGING, c, TSR_ERR_DMA);
-    /* A reset shows dummy pages everywhere. */
+    /* After a reset all pages show the dummy page. */
     tsr_device_reset(t);
     tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
     tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, dummy);
@@ -413,7 +426,7 @@ static void test_dummy(void)
     tsr_stop(t);
 }
 
-/* PAGE-8, PAGE-9: one packet maps or unmaps several pages, these and no others. */
+/* PAGE-8, PAGE-9: one packet maps or unmaps several pages, and no others. */
 static void test_several(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -449,7 +462,7 @@ static void test_several(void)
     tsr_stop(t);
 }
 
-/* A reset in the middle of a long transfer is seen soon. */
+/* An engine reset ends a long transfer soon. */
 static void test_reset_in_transfer(void)
 {
     TsrTest *t = tsr_start("vram-hidden-size=512M");

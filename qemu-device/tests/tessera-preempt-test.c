@@ -1,10 +1,10 @@
 /*
- * QTest: preemption of engines, and jobs that go on
+ * QTest: preemption of engines, and resumption of jobs
  *
- * A job that waits in the middle of its buffer is preempted, other work comes
- * in between, and RESUME takes the job up again. What it leaves behind must be
- * what it leaves when nobody comes in between. Then the mistakes that software
- * can make: of each the manual says what becomes of it.
+ * A job that waits in the middle of its IB is preempted, another job runs, and
+ * RESUME continues the first one. The result must be that of an undisturbed
+ * run. Further tests make the mistakes that the manual lists for software, and
+ * expect what it says.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -73,7 +73,7 @@ static void emit_call(TsrTest *t, uint32_t e, uint64_t list, uint32_t bytes)
     tsr_emit(t, e, p, TSR_IB_CALL_DWORDS);
 }
 
-/* The engine has dropped the ring: begin another one. */
+/* The engine has dropped its ring; start it with a new one. */
 static void restart(TsrTest *t, uint32_t e)
 {
     g_assert_cmphex(tsr_r32(t, TSR_ENG(e) + TSR_ENG_CONTROL), ==, 0);
@@ -87,7 +87,10 @@ static void wait_value(TsrTest *t, TsrCmd *c, uint64_t sem, uint32_t value)
             (uint32_t)(sem >> 32), value, 0);
 }
 
-/* Binds the slots of the job to something else, and spoils the state. */
+/*
+ * Run a job that rebinds the slots of the preempted job and overwrites its
+ * state.
+ */
 static void run_other_work(TsrTest *t, uint32_t e)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -101,7 +104,7 @@ static void run_other_work(TsrTest *t, uint32_t e)
     tsr_run_ok(t, e, c);
 }
 
-/* A job of one buffer of its own, which tsr_run() does not touch. */
+/* A job with an IB of its own, which tsr_run() does not overwrite. */
 typedef struct Job {
     uint64_t ib;
     uint64_t list;
@@ -156,7 +159,7 @@ static void job_end(TsrTest *t, Job *job, uint32_t e, uint64_t seqno)
                      seqno);
 }
 
-/* Binds SLOT, waits for the value 1 and fills the slot. */
+/* Build a job that binds SLOT, waits for the value 1 and fills the slot. */
 static void job_wait_fill(TsrTest *t, Job *job, TsrCmd *c)
 {
     c->n = 0;
@@ -166,7 +169,7 @@ static void job_wait_fill(TsrTest *t, Job *job, TsrCmd *c)
     tsr_fill(c, SLOT, 0, 0, WORDS, 1, 0xc0ffee);
 }
 
-/* Such a job, waiting on the first render engine. */
+/* Start such a job on the first render engine, until it waits. */
 static TsrTest *start_waiting(const char *props, Job *job, uint64_t *seqno)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -186,9 +189,9 @@ static void expect_filled(TsrTest *t)
     }
 }
 
-/* ---- What it is for ------------------------------------------------------ */
+/* ---- Saved jobs ---------------------------------------------------------- */
 
-/* Slots, state and times are those of before. */
+/* A resumed job has its slots, its state and its times again. */
 static void test_state(void)
 {
     Job job;
@@ -251,7 +254,7 @@ static void test_state(void)
     tsr_kick(t, RENDER);
     job_end(t, &job, RENDER, seqno);
     expect_filled(t);
-    /* The second in between is not the job's. */
+    /* The second during which the job was preempted does not count. */
     ns = qtest_readq(t->qts, job.record + TSR_REC_END_NS) -
          qtest_readq(t->qts, job.record + TSR_REC_START_NS);
     g_assert_cmpuint(ns, <, 1000000000);
@@ -262,7 +265,7 @@ static void test_state(void)
 #define STEPS       12
 #define STEP_BYTES  0x20000
 
-/* The packets, with a WAIT before each if @waits. */
+/* Build the packets of the job, with a WAIT before each if @waits. */
 static void build_steps(TsrTest *t, Job *job, TsrCmd *c, bool waits)
 {
     uint64_t vram = tsr_seg_base(t, 1);
@@ -304,13 +307,13 @@ static void build_steps(TsrTest *t, Job *job, TsrCmd *c, bool waits)
             tsr_bind_buffer(c, 3, vram + 0x20000, 3 * TSR_VERTEX_BYTES,
                             TSR_FORMAT_R32, RW);
             break;
-        case 7: /* three vertices: of each the colour... */
+        case 7: /* clear three vertices, ... */
             tsr_fill(c, 3, 0, 0, 3 * TSR_VERTEX_BYTES / 4, 1, 0);
             break;
-        case 8: /* ...x of the second... */
+        case 8: /* ... set x of the second ... */
             tsr_fill(c, 3, TSR_VERTEX_BYTES / 4, 0, 1, 1, 64 * 256);
             break;
-        case 9: /* ...and y of the third */
+        case 9: /* ... and y of the third */
             tsr_fill(c, 3, 2 * TSR_VERTEX_BYTES / 4 + 1, 0, 1, 1, 64 * 256);
             break;
         case 10:
@@ -327,7 +330,10 @@ static void look(TsrTest *t, uint8_t *buf)
     qpci_memread(t->dev, t->vram, 0, buf, STEP_BYTES);
 }
 
-/* Preempted at each of its packets in turn (SCHED-7). */
+/*
+ * A job that is preempted at each of its packets in turn has the same result
+ * as an undisturbed one (SCHED-7).
+ */
 static void test_each_packet(void)
 {
     Job job;
@@ -367,7 +373,10 @@ static void test_each_packet(void)
     tsr_stop(t);
 }
 
-/* Not begun, and at the end: the ring tells what there is to be saved. */
+/*
+ * A preemption before the first job of a ring saves no job. After the end of a
+ * job it saves this job.
+ */
 static void test_between_jobs(void)
 {
     TsrTest *t = tsr_start(PROPS);
@@ -376,13 +385,13 @@ static void test_between_jobs(void)
         TSR_PKT_HEADER(TSR_OP_WAIT, 0, TSR_WAIT_DWORDS), 0, sem, sem >> 32, 1,
     };
 
-    /* Idle, and no job in the ring so far. */
+    /* The engine is idle, and the ring has had no job yet. */
     tsr_preempt(t, RENDER, area);
     g_assert_cmphex(magic(t, area), ==, TSR_SAVE_NONE);
     g_assert_cmphex(qtest_readl(t->qts, area + TSR_SAVE_HEAD), ==, 0);
     restart(t, RENDER);
 
-    /* Packets, but no job. */
+    /* The ring has packets, but no job. */
     qtest_writeq(t->qts, sem, 0);
     tsr_emit(t, RENDER, wait, TSR_WAIT_DWORDS);
     tsr_kick(t, RENDER);
@@ -391,7 +400,7 @@ static void test_between_jobs(void)
     g_assert_cmphex(magic(t, area), ==, TSR_SAVE_NONE);
     restart(t, RENDER);
 
-    /* A job that has ended: HEAD is behind it. */
+    /* The job has ended: the saved HEAD is behind it. */
     emit_begin(t, RENDER, JOB);
     seqno = tsr_emit_fence(t, RENDER, 0, 0);
     tsr_kick(t, RENDER);
@@ -402,7 +411,7 @@ static void test_between_jobs(void)
                     t->eng[RENDER].tail);
     restart(t, RENDER);
 
-    /* Of the next ring there is no job again. */
+    /* The next ring has had no job, either. */
     tsr_preempt(t, RENDER, area);
     g_assert_cmphex(magic(t, area), ==, TSR_SAVE_NONE);
     restart(t, RENDER);
@@ -410,7 +419,7 @@ static void test_between_jobs(void)
     tsr_stop(t);
 }
 
-/* Two jobs are saved, and go on in the order that software likes. */
+/* Two jobs are saved, and software resumes them in the order that it wants. */
 static void test_nested(void)
 {
     Job job, inner;
@@ -437,7 +446,7 @@ static void test_nested(void)
     tsr_stop(t);
 }
 
-/* Saved on one engine, resumed on another. */
+/* A job is saved on one engine and resumed on another. */
 static void test_other_engine(void)
 {
     enum { SECOND = 1 };
@@ -454,7 +463,7 @@ static void test_other_engine(void)
     tsr_stop(t);
 }
 
-/* The answer is an event, too. */
+/* The end of a preemption raises an interrupt. */
 static void test_event(void)
 {
     TsrTest *t = tsr_start(PROPS);
@@ -517,7 +526,10 @@ static void test_refused(void)
     tsr_stop(t);
 }
 
-/* A request that sticks: the job goes on, and only a reset answers. */
+/*
+ * A request that is stuck (x-stick-preempt): the job runs to its end, and only
+ * a reset clears the request.
+ */
 static void test_stuck(void)
 {
     Job job;
@@ -543,7 +555,7 @@ static void test_stuck(void)
     tsr_stop(t);
 }
 
-/* An engine that hangs or has halted does not answer. */
+/* An engine that hangs or has halted does not complete a request. */
 static void test_no_answer(void)
 {
     TsrTest *t = tsr_start(PROPS ",x-hang-engine=0");
@@ -574,14 +586,14 @@ static void test_no_answer(void)
     tsr_stop(t);
 }
 
-/* An area that is no RAM: the job cannot be saved. */
+/* The job cannot be saved to an area that is not RAM: the engine halts. */
 static void test_unreachable(void)
 {
     Job job;
     uint64_t seqno;
     TsrTest *t = start_waiting(PROPS, &job, &seqno);
 
-    /* The registers of the device itself, and the end of RAM in its middle. */
+    /* Use the registers of the device as the area. */
     request(t, RENDER, qpci_config_readl(t->dev, PCI_BASE_ADDRESS_0) & ~0xfff,
             ASK);
     wait_status(t, RENDER, TSR_ENGS_HALTED);
@@ -595,7 +607,7 @@ static void test_unreachable(void)
     tsr_stop(t);
 }
 
-/* A reset comes while the answer is awaited, of the engine or of the device. */
+/* An engine or device reset comes while a request is pending. */
 static void test_reset(void)
 {
     Job job;
@@ -617,7 +629,7 @@ static void test_reset(void)
 
 /* ---- RESUME -------------------------------------------------------------- */
 
-/* Of a job that is saved in @area, RESUME halts the engine with @err. */
+/* RESUME of the job in @area must halt the engine with @err. */
 static void expect_bad(TsrTest *t, Job *job, uint64_t area, uint32_t err)
 {
     job_resume(t, job, RENDER, area);
@@ -673,7 +685,7 @@ static void test_bad_resume(void)
     expect_bad(t, &job, -8ULL, TSR_ERR_PACKET);
     expect_bad(t, &job, 1ULL << 40, TSR_ERR_DMA);
 
-    /* Good once, and no second time. */
+    /* The unmodified area can be resumed once, but not twice. */
     qtest_writeq(t->qts, job.sem, 1);
     job_end(t, &job, RENDER, job_resume(t, &job, RENDER, area));
     expect_filled(t);
@@ -682,7 +694,7 @@ static void test_bad_resume(void)
     tsr_stop(t);
 }
 
-/* In a buffer there is no place to go on at. */
+/* RESUME fails in an IB; it belongs into the ring. */
 static void test_resume_in_ib(void)
 {
     Job job;
@@ -700,7 +712,10 @@ static void test_resume_in_ib(void)
     tsr_stop(t);
 }
 
-/* Noise in the area is refused, or does what a bad job could do. */
+/*
+ * Random bytes in the area are refused, or have an effect that a bad job could
+ * have, too.
+ */
 static void test_noise(void)
 {
     Job job;
@@ -730,7 +745,7 @@ static void test_noise(void)
     g_test_message("%u refused", refused);
     g_assert_cmpuint(refused, >, 0);
     tsr_err_clear(t);
-    /* Still as good as new. */
+    /* The saved job can still be resumed. */
     qtest_memwrite(t->qts, area, good, TSR_SAVE_BYTES(64));
     qtest_writeq(t->qts, job.sem, 1);
     job_end(t, &job, RENDER, job_resume(t, &job, RENDER, area));
@@ -740,7 +755,10 @@ static void test_noise(void)
 
 /* ---- Migration ----------------------------------------------------------- */
 
-/* Preempted here, resumed there, and preempted again and resumed here. */
+/*
+ * A preempted job migrates and is resumed, migrates again, and is preempted
+ * and resumed again.
+ */
 static void test_migrate_preempted(void)
 {
     Job job;
@@ -760,7 +778,7 @@ static void test_migrate_preempted(void)
     job_resume(t, &job, RENDER, area[0]);
     wait_status(t, RENDER, TSR_ENGS_WAITING);
     t = tsr_migrate(t, PROPS);
-    /* JOB_BEGIN's place travels: it is what is saved here. */
+    /* The position of JOB_BEGIN has migrated; this saves it. */
     tsr_preempt(t, RENDER, area[1]);
     restart(t, RENDER);
     qtest_writeq(t->qts, job.sem, 1);
@@ -770,7 +788,7 @@ static void test_migrate_preempted(void)
     tsr_stop(t);
 }
 
-/* The request travels, and is answered there. */
+/* A pending request migrates, and the destination completes it. */
 static void test_migrate_request(void)
 {
     TsrTest *t = tsr_start(PROPS ",x-hang-engine=0");
@@ -798,7 +816,10 @@ static void test_migrate_request(void)
     tsr_stop(t);
 }
 
-/* While the machine stands still nothing is answered, and then it is. */
+/*
+ * A request is not completed while the machine is stopped, but after it
+ * continues.
+ */
 static void test_stopped(void)
 {
     Job job;

@@ -1,9 +1,9 @@
 /*
- * QTest: packets that are interrupted, and go on
+ * QTest: packets that are interrupted and resumed
  *
- * Every kind of long packet is stopped at each point where it can be left, and
- * moves to another machine on the way. What it leaves behind in VRAM, in
- * system memory and in apertures is what it leaves when nobody disturbs it.
+ * Each kind of long packet is stopped at every point where the engine can
+ * leave it, and migrates on the way. VRAM, system memory and apertures must be
+ * as after an undisturbed run.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -30,7 +30,7 @@ typedef struct Case {
 
 static void build_linear(TsrTest *t, TsrCmd *c, uint64_t vram)
 {
-    /* Begun once, however often it goes on. */
+    /* START must count once, however often the packet is resumed. */
     tsr_transfer(c, TSR_TRANSFER_START, 0, vram, vram + HALF, HALF - 8, 0, 0,
                  0);
     tsr_transfer(c, TSR_TRANSFER_END, 0, vram, vram + HALF, 8, 0, 0, 0);
@@ -66,12 +66,12 @@ static void build_swizzle(TsrTest *t, TsrCmd *c, uint64_t vram)
                  vram + HALF, HALF, 0, 0, 4096);
 }
 
-/* Wide enough for several pieces of a band. */
+/* The surface is wide enough for several pieces of a band. */
 static void build_wide_swizzle(TsrTest *t, TsrCmd *c, uint64_t vram)
 {
     /*
-     * In place: what comes out is a matter of the order, which is fixed. Begun
-     * once, also where it goes on in the first band.
+     * In place, so that the result depends on the order, which is fixed. START
+     * must count once, also if the packet is resumed in the first band.
      */
     tsr_transfer(c, TSR_TRANSFER_START,
                  LAYOUTS(TSR_LAYOUT_TILE4K, TSR_LAYOUT_LINEAR), vram, vram,
@@ -107,7 +107,7 @@ static void build_map(TsrTest *t, TsrCmd *c, uint64_t vram)
     }
     t->next = list;
     tsr_map(c, 4, 3, 2000, list);
-    /* Seen through the aperture afterwards. */
+    /* Copy through the aperture, so that VRAM shows the mapping. */
     tsr_transfer(c, 0, 0, tsr_seg_base(t, 4) + 3 * 4096, vram, HALF, 0, 0, 0);
 }
 
@@ -174,7 +174,7 @@ static void build_blit(TsrTest *t, TsrCmd *c, uint64_t vram)
             TSR_SAMPLER_LINEAR | TSR_BLEND_PREMULTIPLIED << 8, 0x80ffffff, 0);
 }
 
-/* Two triangles wider than one piece of a scanline. */
+/* Two triangles that are wider than one piece of a scanline. */
 static void build_draw(TsrTest *t, TsrCmd *c, uint64_t vram)
 {
     const uint32_t at[6][2] = {
@@ -207,9 +207,9 @@ static void build_draw(TsrTest *t, TsrCmd *c, uint64_t vram)
 }
 
 /*
- * The upper rows of tiles of a wide texture in the aperture, so far apart that
- * they share places in the cache of texture pages: each pixel between two of
- * them needs both pages again.
+ * Bind a wide texture in the aperture, with only its first two rows of tiles
+ * mapped. Their pages are so far apart that they share entries in the cache of
+ * texture pages, so each pixel between the rows needs both pages again.
  */
 static void bind_far_rows(TsrTest *t, TsrCmd *c, uint32_t slot)
 {
@@ -235,7 +235,10 @@ static void bind_far_rows(TsrTest *t, TsrCmd *c, uint32_t slot)
     tsr_bind(c, slot, &s);
 }
 
-/* One row of pixels, and yet no packet to be waited for. */
+/*
+ * This blit of one row of pixels is so slow that the engine must be able to
+ * leave it.
+ */
 static void build_blit_aperture(TsrTest *t, TsrCmd *c, uint64_t vram)
 {
     bind_far_rows(t, c, 0);
@@ -301,7 +304,7 @@ typedef struct Image {
     uint8_t pages[PAGES_BYTES];
 } Image;
 
-/* In pieces: the protocol's buffers make long lines slow. */
+/* Use pieces, because long lines are slow in the qtest protocol. */
 static void big_write(TsrTest *t, uint64_t addr, const uint8_t *buf,
                       uint32_t bytes)
 {
@@ -353,7 +356,7 @@ static void memory_expect(TsrTest *t, const Image *want)
 
 /* ---- The test ------------------------------------------------------------ */
 
-/* The job's memory and where it goes; it must look the same every time. */
+/* Set up the memory and emit the job. Both must be the same each time. */
 static uint64_t start_job(TsrTest *t, const Case *k)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -374,7 +377,10 @@ static uint64_t start_job(TsrTest *t, const Case *k)
     return seqno;
 }
 
-/* Kept at the next point, or through?  @stops: of the machine, until now. */
+/*
+ * Wait until the engine is held at the next point (true) or the job has ended
+ * (false). @stops counts how often the machine was stopped before.
+ */
 static bool is_held(TsrTest *t, const Case *k, uint64_t seqno,
                     unsigned int stops)
 {
@@ -433,7 +439,7 @@ static void test_resume(const void *opaque)
     tsr_stop(t);
 }
 
-/* Preempted at each of these points, with another job in between. */
+/* The packet is preempted at each of these points, and another job runs. */
 static void test_preempted(const void *opaque)
 {
     const Case *k = opaque;
@@ -456,7 +462,7 @@ static void test_preempted(const void *opaque)
 
     tsr_engine_reset(t, k->engine);
     seqno = start_job(t, k);
-    /* Behind JOB_BEGIN, and the same each time. */
+    /* Keep the IB_CALL behind JOB_BEGIN, which follows each RESUME. */
     qtest_memread(t->qts, t->eng[k->engine].ring +
                   (t->eng[k->engine].tail - TSR_FENCE_DWORDS * 4 -
                    sizeof(ring)), ring, sizeof(ring));
@@ -465,7 +471,7 @@ static void test_preempted(const void *opaque)
     while (is_held(t, k, seqno, 0)) {
         tsr_preempt(t, k->engine, area);
         tsr_engine_start(t, k->engine, TSR_TEST_RING_BYTES);
-        /* A job that forgets all slots, and the buffer stays. */
+        /* This job unbinds all slots. It does not change the IB. */
         tsr_emit(t, k->engine, (uint32_t[]) {
                  TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, 4), 9, 0, 0 }, 4);
         seqno = tsr_emit_fence(t, k->engine, 0, 0);
@@ -485,7 +491,10 @@ static void test_preempted(const void *opaque)
     tsr_stop(t);
 }
 
-/* A packet of seconds does not keep the machine from stopping, or a reset. */
+/*
+ * A packet that takes seconds delays neither a stop of the machine nor a
+ * reset.
+ */
 static void test_bounded(void)
 {
     TsrTest *t = tsr_start("vram-size=4M,vram-hidden-size=0,agp-ro-size=0,"
@@ -497,7 +506,7 @@ static void test_bounded(void)
     };
     int64_t start;
 
-    /* 4 GiB of dummy page, page by page: no memory needed. */
+    /* 4 GiB of dummy page, mapped page by page, need no memory. */
     tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, tsr_alloc(t, 4096));
     for (int i = 0; i < 16; i++) {
         tsr_emit(t, PAGING, move, TSR_TRANSFER_DWORDS);
@@ -520,7 +529,7 @@ static void test_bounded(void)
     tsr_stop(t);
 }
 
-/* Written on both sides of a live migration: nothing of it is lost. */
+/* An engine writes on both sides of a live migration, and no write is lost. */
 static void test_live(void)
 {
     TsrTest *t = tsr_start(PROPS);

@@ -25,7 +25,10 @@ static void emit_job(TsrTest *t, uint32_t e, uint32_t context)
     tsr_emit(t, e, p, 4);
 }
 
-/* HEAD is written behind SEQNO: it counts when the FENCE is over. */
+/*
+ * Wait until the engine is idle. HEAD is written after SEQNO, so it is valid
+ * only then.
+ */
 static void wait_idle(TsrTest *t, uint32_t e)
 {
     tsr_wait_reg(t, TSR_ENG(e) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
@@ -53,7 +56,9 @@ static void test_fence(void)
     tsr_stop(t);
 }
 
-/* Packets may cross the ring's end; many times round a small ring. */
+/*
+ * Packets may wrap around the end of the ring; a small ring wraps many times.
+ */
 static void test_wrap(void)
 {
     TsrTest *t = tsr_start("");
@@ -113,7 +118,7 @@ static void test_bad_setup(void)
     tsr_stop(t);
 }
 
-/* A bad tail is refused and the engine goes on. */
+/* A bad tail is refused, and the engine keeps running. */
 static void test_bad_tail(void)
 {
     TsrTest *t = tsr_start("");
@@ -130,7 +135,7 @@ static void test_bad_tail(void)
     tsr_stop(t);
 }
 
-/* One interrupt until the driver acknowledges, however many fences. */
+/* Any number of fences sends one interrupt until the driver acknowledges it. */
 static void test_irq_coalescing(void)
 {
     TsrTest *t = tsr_start("");
@@ -153,7 +158,7 @@ static void test_irq_coalescing(void)
     tsr_msix_wait(t, msix, TSR_VECTOR_ENGINE(RENDER));
     g_assert_cmpuint(qtest_readl(t->qts, sp + TSR_SP_IRQ_SENT), ==, 2);
     g_assert_cmpuint(tsr_seqno(t, RENDER), ==, seqno);
-    /* A fence that asks for none raises none. */
+    /* A fence without the flag sends no interrupt. */
     qtest_writel(t->qts, sp + TSR_SP_IRQ_ACK, 2);
     seqno = tsr_emit_fence(t, RENDER, 0, 0);
     tsr_kick(t, RENDER);
@@ -161,7 +166,7 @@ static void test_irq_coalescing(void)
     tsr_r32(t, TSR_ID_MAGIC);
     g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ENGINE(RENDER)));
     g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ENGINE(PAGING)));
-    /* Dropped on demand: counted as sent, never raised. */
+    /* x-drop-irq: the interrupt is counted as sent, but not raised. */
     tsr_qom_set(t, "x-drop-irq", 1);
     seqno = tsr_emit_fence(t, RENDER, TSR_FENCE_INTERRUPT, 0);
     tsr_kick(t, RENDER);
@@ -197,7 +202,7 @@ static void test_halt(void)
     g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_ENGINE), ==, RENDER);
     tsr_expect_errors(t, TSR_ERR_PACKET, 1);
     g_assert_cmpuint(tsr_seqno(t, RENDER), ==, 0);
-    /* The other engine does not care. */
+    /* The other engine is not affected. */
     seqno = tsr_emit_fence(t, PAGING, 0, 0);
     tsr_kick(t, PAGING);
     tsr_wait(t, PAGING, seqno);
@@ -238,7 +243,10 @@ static void test_bad_ring_packets(void)
     tsr_stop(t);
 }
 
-/* SPLIT-28: parts are offsets into one buffer whose base and total stay. */
+/*
+ * SPLIT-28: the parts of an IB are ranges of offsets. Its page list and its
+ * total size stay the same.
+ */
 static void test_ib_parts(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -246,7 +254,10 @@ static void test_ib_parts(void)
     uint64_t buf = tsr_alloc(t, 4096), seqno = 0;
     uint32_t i, parts = 1500, pkt = TSR_TIMESTAMP_DWORDS;
 
-    /* Writes behind one another so that each part leaves a trace. */
+    /*
+     * The packets write to consecutive words, so that each part leaves a
+     * trace.
+     */
     for (i = 0; i < parts; i++) {
         tsr_put(c, TSR_OP_SIGNAL, 0, TSR_SIGNAL_DWORDS, 0,
                 (uint32_t)(buf + i % 512 * 8), 0, i + 1, 0);
@@ -297,7 +308,7 @@ static void test_ib_errors(void)
     expect_halt_call(t, (uint32_t[]) { op, 64, t->ib_list, 0, 4, 8 });
     expect_halt_call(t, (uint32_t[]) { op, 64, t->ib_list + 4, 0, 0, 8 });
 
-    /* A packet may not leave its part; IBs do not nest. */
+    /* A packet must end within its part, and IBs do not nest. */
     tsr_put(c, TSR_OP_NOP, 0, 2, 0);
     c->d[c->n++] = TSR_PKT_HEADER(TSR_OP_NOP, 0, 4);
     c->d[c->n++] = 0;
@@ -317,14 +328,14 @@ static void test_ib_errors(void)
                          TSR_ERR_PRIVILEGE);
     }
     tsr_expect_errors(t, TSR_ERR_PRIVILEGE, 128);
-    /* A page of the IB that is not RAM ends it too. */
+    /* A page of the IB that is not RAM ends the IB, too. */
     qtest_writeq(t->qts, t->ib_list, 0x700000000000ULL);
     c->n = 0;
     tsr_put(c, TSR_OP_NOP, 0, 2, 0);
     g_assert_cmpuint(tsr_run(t, RENDER, false, c, NULL), ==, TSR_ERR_DMA);
     qtest_writeq(t->qts, t->ib_list, t->bounce + 8);
     g_assert_cmpuint(tsr_run(t, RENDER, false, c, NULL), ==, TSR_ERR_DMA);
-    /* So does a list that goes beyond the last address. */
+    /* So does a page list that exceeds the last address. */
     emit_job(t, RENDER, 1);
     tsr_emit(t, RENDER, beyond, TSR_IB_CALL_DWORDS);
     seqno = tsr_emit_fence(t, RENDER, 0, t->record);
@@ -335,7 +346,10 @@ static void test_ib_errors(void)
     tsr_stop(t);
 }
 
-/* A part begins and ends anywhere, and the pages of an IB are no neighbours. */
+/*
+ * A part may begin and end anywhere, and the pages of an IB need not be
+ * contiguous.
+ */
 static void test_ib_pages(void)
 {
     const uint32_t start = 0x100, border = 4096 - 8;
@@ -351,7 +365,7 @@ static void test_ib_pages(void)
     qtest_memset(t->qts, between, 0xff, 4096);
     list = tsr_list(t, pages, 2);
 
-    /* The last packet lies in both. */
+    /* The last packet lies in both pages. */
     c->n = start / 4;
     tsr_bind_buffer(c, 0, tsr_seg_base(t, 1), 4096, TSR_FORMAT_R32,
                     TSR_SURF_READ | TSR_SURF_WRITE);
@@ -378,7 +392,7 @@ static void test_ib_pages(void)
     tsr_stop(t);
 }
 
-/* DMA must not reach registers, its own included. */
+/* DMA must not reach registers, neither the device's own nor others. */
 static void test_dma_hits_ram_only(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -393,8 +407,9 @@ static void test_dma_hits_ram_only(void)
     c->n = 0;
     tsr_put(c, TSR_OP_SIGNAL, 0, TSR_SIGNAL_DWORDS, 0, 0xfee00000, 0, 1, 0);
     tsr_run_err(t, RENDER, c, TSR_ERR_DMA);
-    /* Injected: the next access of a packet fails. */
-    tsr_qom_set(t, "x-fail-dma", 2); /* fetching the IB, twice */
+    /* Injected failures: the next accesses of packets fail. */
+    /* Both failures hit the fetch of an IB. */
+    tsr_qom_set(t, "x-fail-dma", 2);
     c->n = 0;
     tsr_put(c, TSR_OP_NOP, 0, 2, 0);
     tsr_run_err(t, RENDER, c, TSR_ERR_DMA);
@@ -432,7 +447,7 @@ static void test_wait_signal(void)
     tsr_wait(t, RENDER, s0);
     g_assert_cmpuint(qtest_readq(t->qts, sem + 64), ==, 12345);
     g_assert_cmpuint(tsr_r64(t, TSR_ID_TIMESTAMP_LO), ==, 12345);
-    /* The CPU's store is seen too, and values wrap. */
+    /* A store of a CPU ends a WAIT, too, and the comparison wraps. */
     wait[4] = 0xfffffff0;
     wait[5] = 0xffffffff;
     qtest_writeq(t->qts, sem, 0xffffffffffffffefULL);
@@ -442,7 +457,7 @@ static void test_wait_signal(void)
     tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_WAITING);
     qtest_writeq(t->qts, sem, 3);
     tsr_wait(t, RENDER, s0);
-    /* A reset gets an engine out of WAIT. */
+    /* A reset ends a WAIT. */
     wait[4] = 100;
     wait[5] = 0;
     tsr_emit(t, RENDER, wait, 6);
@@ -455,7 +470,10 @@ static void test_wait_signal(void)
     tsr_stop(t);
 }
 
-/* A WAIT for @value at @addr, and a fence behind it: the fence. */
+/*
+ * Emit a WAIT for @value at @addr and a fence behind it. Return the seqno of
+ * the fence when the engine is waiting.
+ */
 static uint64_t emit_wait(TsrTest *t, uint64_t addr, uint64_t value)
 {
     uint32_t wait[] = {
@@ -471,7 +489,10 @@ static uint64_t emit_wait(TsrTest *t, uint64_t addr, uint64_t value)
     return seqno;
 }
 
-/* A WAIT that never looks by itself is woken by all that tells the device. */
+/*
+ * A WAIT that never polls is woken by everything that tells the device of a
+ * write.
+ */
 static void test_wait_woken(void)
 {
     TsrTest *t = tsr_start("x-wait-poll-ms=0");
@@ -493,7 +514,7 @@ static void test_wait_woken(void)
         tsr_emit(t, PAGING, signal, TSR_SIGNAL_DWORDS);
         tsr_kick(t, PAGING);
         tsr_wait(t, RENDER, seqno);
-        /* The number of a fence, and its record. */
+        /* The seqno of a fence, and its record. */
         seqno = emit_wait(t, sp + TSR_SP_SEQNO, 2 * i - 1);
         fence = tsr_emit_fence(t, PAGING, 0, 0);
         g_assert_cmpuint(fence, ==, 2 * i - 1);
@@ -503,7 +524,7 @@ static void test_wait_woken(void)
         tsr_emit_fence(t, PAGING, 0, t->record);
         tsr_kick(t, PAGING);
         tsr_wait(t, RENDER, seqno);
-        /* A CPU, which rings the doorbell behind its store. */
+        /* A store of a CPU that rings the doorbell afterwards. */
         seqno = emit_wait(t, sem, 1000 + i);
         qtest_writeq(t->qts, sem, 1000 + i);
         tsr_kick(t, RENDER);
@@ -520,7 +541,7 @@ static void test_wait_woken(void)
     tsr_stop(t);
 }
 
-/* How often a thread of QEMU's has gone to sleep. */
+/* Return how often a thread of QEMU has gone to sleep. */
 static uint64_t sleeps(TsrTest *t, const char *thread)
 {
     g_autofree char *tasks = g_strdup_printf("/proc/%d/task",
@@ -545,8 +566,9 @@ static uint64_t sleeps(TsrTest *t, const char *thread)
 }
 
 /*
- * What only a CPU's store can end is looked at less and less often. The verdict
- * is a number of looks for each span of time, so a slow machine changes nothing.
+ * A WAIT that only a CPU's store can end polls less and less often. The test
+ * limits the number of polls for the time that has passed, so a slow machine
+ * does not change the result.
  */
 static void test_wait_backs_off(void)
 {
@@ -586,7 +608,7 @@ static void test_hang(void)
     g_assert_cmpint(tsr_qom_get(t, "x-hang-engine"), ==, -1);
     g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_STATUS), ==, 0);
     g_assert_cmpuint(tsr_seqno(t, RENDER), ==, 0);
-    /* Paging goes on. */
+    /* The paging engine continues. */
     emit_job(t, PAGING, 1);
     seqno = tsr_emit_fence(t, PAGING, 0, 0);
     tsr_kick(t, PAGING);
@@ -596,7 +618,7 @@ static void test_hang(void)
     seqno = tsr_emit_fence(t, RENDER, 0, 0);
     tsr_kick(t, RENDER);
     tsr_wait(t, RENDER, seqno);
-    /* Let go, it runs to its end. */
+    /* After its release the engine runs the job to its end. */
     tsr_qom_set(t, "x-hang-engine", 0);
     emit_job(t, RENDER, 13);
     seqno = tsr_emit_fence(t, RENDER, 0, 0);
@@ -605,7 +627,7 @@ static void test_hang(void)
     g_assert_cmpuint(tsr_seqno(t, RENDER), ==, seqno - 1);
     tsr_qom_set(t, "x-hang-engine", -1);
     tsr_wait(t, RENDER, seqno);
-    /* Again, settled by a device reset and by a machine reset. */
+    /* Hang again, and end this by a device reset and by a machine reset. */
     tsr_qom_set(t, "x-hang-engine", 0);
     emit_job(t, RENDER, 11);
     tsr_kick(t, RENDER);
@@ -621,7 +643,7 @@ static void test_hang(void)
     tsr_stop(t);
 }
 
-/* Two engines hang, and each is let go alone. */
+/* Two engines hang, and each is released alone. */
 static void test_hang_two(void)
 {
     TsrTest *t = tsr_start("");
@@ -653,7 +675,7 @@ static void test_hang_two(void)
     tsr_stop(t);
 }
 
-/* A delayed job delays its fence, and a reset does not wait for it. */
+/* A delayed job delays its fence. A reset does not wait for the delay. */
 static void test_delay(void)
 {
     TsrTest *t = tsr_start("x-render-delay-us=30000");
@@ -673,7 +695,10 @@ static void test_delay(void)
     tsr_stop(t);
 }
 
-/* A job with a record, and its fence; waits until the record is there. */
+/*
+ * Run a job with a fence and a record. Return the seqno when the record is
+ * written.
+ */
 static uint64_t begin_fence(TsrTest *t, uint32_t e)
 {
     int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
@@ -690,8 +715,8 @@ static uint64_t begin_fence(TsrTest *t, uint32_t e)
 }
 
 /*
- * The steps of a fence lie as far apart as asked for. Neither a stop nor a
- * reset waits for that: the fence is finished at once.
+ * The steps of a fence are x-fence-gap-us apart. Neither a stop nor a reset
+ * waits for that long: the fence is completed at once.
  */
 static void test_fence_gap(void)
 {
@@ -714,7 +739,7 @@ static void test_fence_gap(void)
     tsr_stop(t);
 }
 
-/* Each engine counts its own jobs up to the one it halts at. */
+/* Each engine counts its own jobs up to the one that makes it halt. */
 static void test_halt_job(void)
 {
     TsrTest *t = tsr_start("render-engines=2,x-halt-job=2");
@@ -746,7 +771,7 @@ static void test_halt_job(void)
     tsr_stop(t);
 }
 
-/* A device reset that a machine reset overtakes leaves nothing behind. */
+/* A machine reset during a device reset leaves nothing behind. */
 static void test_reset_in_reset(void)
 {
     TsrTest *t = tsr_start("");
@@ -770,7 +795,7 @@ static void test_reset_in_reset(void)
     tsr_stop(t);
 }
 
-/* A machine reset stops engines at work, and they can be set up again. */
+/* A machine reset stops working engines, and they can be set up again. */
 static void test_machine_reset(void)
 {
     TsrTest *t = tsr_start("");
@@ -797,7 +822,9 @@ static void test_machine_reset(void)
     tsr_stop(t);
 }
 
-/* Taken away with one engine waiting for ever and the other at work. */
+/*
+ * The device is unplugged while one engine waits for ever and the other works.
+ */
 static void test_unplug(void)
 {
     TsrTest *t = tsr_start("");
@@ -822,8 +849,9 @@ static void test_unplug(void)
 }
 
 /*
- * A job behind the one whose record is at @after: what it says of itself. A user
- * fills word @x, and the kernel signals @value behind that.
+ * Run a job after the one with its record at @after, and return its status. A
+ * user's IB fills word @x with @value, and a kernel IB behind it signals
+ * @value.
  */
 static uint32_t fill_after(TsrTest *t, uint64_t after, uint32_t x,
                            uint32_t value)
@@ -866,7 +894,10 @@ static void expect_word(TsrTest *t, uint32_t value)
     g_assert_cmphex(word, ==, value);
 }
 
-/* A user's job behind one that has failed does nothing, nor do others. */
+/*
+ * A user's IB is skipped in a job after a failed one, and in each job after
+ * that. The kernel IB runs in any case.
+ */
 static void test_job_after(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -879,7 +910,7 @@ static void test_job_after(void)
     expect_word(t, 1);
     g_assert_cmpuint(fill_after(t, good, 16, 2), ==, TSR_ERR_SLOT_BOUNDS);
     tsr_expect_errors(t, TSR_ERR_SLOT_BOUNDS, 1);
-    /* of the record nothing else counts */
+    /* Only the status of the record counts. */
     qtest_memset(t->qts, bad, 0, TSR_REC_BYTES);
     status = TSR_ERR_SLOT_BOUNDS;
     for (int i = 3; i < 6; i++) {
@@ -889,7 +920,7 @@ static void test_job_after(void)
         expect_word(t, 1);
     }
     tsr_expect_no_errors(t);
-    /* The next one that is behind none of them runs. */
+    /* The next job that is after none of them runs. */
     g_assert_cmpuint(fill_after(t, good, 0, 6), ==, 0);
     expect_word(t, 6);
     tsr_put(c, TSR_OP_JOB_AFTER, 0, TSR_JOB_AFTER_DWORDS, 1, 0, 0);
@@ -897,7 +928,7 @@ static void test_job_after(void)
     c->n = 0;
     tsr_put(c, TSR_OP_JOB_AFTER, 0, TSR_JOB_AFTER_DWORDS, 0, 4, 0);
     tsr_run_err(t, RENDER, c, TSR_ERR_PACKET);
-    /* there is no record whose end has no address */
+    /* A record at this address would exceed the address space. */
     c->n = 0;
     tsr_put(c, TSR_OP_JOB_AFTER, 0, TSR_JOB_AFTER_DWORDS, 0,
             -(uint32_t)TSR_REC_STATUS, UINT32_MAX);
@@ -905,7 +936,10 @@ static void test_job_after(void)
     tsr_stop(t);
 }
 
-/* What a job says of itself in which a user fills a word behind a kernel's IB. */
+/*
+ * Run a job with the kernel IB @kernel and a user's IB behind it, which fills
+ * a word with @value. Return the status of the job.
+ */
 static uint32_t fill_behind(TsrTest *t, const TsrCmd *kernel, uint32_t value)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -931,7 +965,7 @@ static uint32_t fill_behind(TsrTest *t, const TsrCmd *kernel, uint32_t value)
     return qtest_readl(t->qts, t->record + TSR_REC_STATUS);
 }
 
-/* Of a job behind one that nobody can tell about, the user's part is not run. */
+/* If the record of JOB_AFTER cannot be read, the user's IB is skipped. */
 static void test_job_after_unread(void)
 {
     const uint64_t nowhere = 0x700000000000ULL;
