@@ -1,5 +1,5 @@
 /*
- * QTest: what engines may do through the aperture segments
+ * QTest: accesses of engines through the aperture segments
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -58,7 +58,7 @@ static void test_read_only(void)
     tsr_stop(t);
 }
 
-/* The same where only the entry lacks write permission. */
+/* As test_read_only(), but in gart, where the PTE lacks write permission. */
 static void test_read_only_entry(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -82,7 +82,9 @@ static void test_read_only_entry(void)
     tsr_stop(t);
 }
 
-/* An access that begins where it may write ends where it may not. */
+/*
+ * A FILL that starts in a writable page fails at the read-only page behind it.
+ */
 static void test_read_only_neighbour(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -99,7 +101,7 @@ static void test_read_only_neighbour(void)
     tsr_fill(c, 0, 0, 0, 2048, 1, 0);
     tsr_run_err(t, RENDER, c, TSR_ERR_READ_ONLY);
     expect_page(t, page + 4096, 0x66);
-    /* Reading goes through both. */
+    /* A COPY may read both pages. */
     c->n = 0;
     tsr_bind_buffer(c, 0, gart, 8192, TSR_FORMAT_R32, RW);
     tsr_bind_buffer(c, 1, tsr_seg_base(t, 1), 8192, TSR_FORMAT_R32, RW);
@@ -110,7 +112,7 @@ static void test_read_only_neighbour(void)
     tsr_stop(t);
 }
 
-/* SEG-21: a GPU write through the aperture is in the CPU's page. */
+/* SEG-21: a GPU write through the aperture reaches the CPU's page. */
 static void test_write(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -124,7 +126,7 @@ static void test_write(void)
     tsr_run_ok(t, RENDER, c);
     expect_page(t, page, 0x55);
     expect_page(t, page + 4096, 0);
-    /* And the reverse: the CPU's write is seen by the GPU. */
+    /* The GPU sees the CPU's write, too. */
     qtest_memset(t->qts, page, 0x44, 4096);
     c->n = 0;
     tsr_bind_buffer(c, 0, gart, 4096, TSR_FORMAT_R32, RW);
@@ -136,7 +138,7 @@ static void test_write(void)
     tsr_stop(t);
 }
 
-/* PAGE-8: as many entries as one packet names, in their order. */
+/* PAGE-8: one packet maps 1200 entries, in the order of its list. */
 static void test_map_many(void)
 {
     enum { PAGES = 1200 };
@@ -165,7 +167,10 @@ static void test_map_many(void)
     tsr_stop(t);
 }
 
-/* PAGE-9: after a reset all of an aperture shows the dummy page, to its ends. */
+/*
+ * PAGE-9: after a reset every page of an aperture shows the dummy page, the
+ * first and the last one included.
+ */
 static void test_reset_unmaps(void)
 {
     static const uint32_t where[] = { 0, 255, 511 };
@@ -192,7 +197,10 @@ static void test_reset_unmaps(void)
     tsr_stop(t);
 }
 
-/* An entry may name the device's own BARs: VRAM is RAM, registers are not. */
+/*
+ * A PTE may point to a BAR of the device itself. VRAM is RAM and works; the
+ * registers, and an address where nothing is, fail with TSR_ERR_DMA.
+ */
 static void test_odd_targets(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -215,7 +223,7 @@ static void test_odd_targets(void)
     tsr_stop(t);
 }
 
-/* SEG-22: mapping copies nothing. */
+/* SEG-22: MAP_APERTURE copies nothing, so later CPU stores are visible. */
 static void test_map_copies_nothing(void)
 {
     TsrTest *t = tsr_start("");

@@ -1,7 +1,7 @@
 /*
  * QTest: the Resizable BAR capability of BAR 2 (CHA-11)
  *
- * On a machine with PCI Express, whose configuration space is in memory.
+ * Runs on q35, whose PCI Express configuration space is memory-mapped.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -107,7 +107,7 @@ static void check_shows_first(TsrTest *t)
     g_assert_cmphex(tsr_r64(t, TSR_SWR_WINDOW_LO), ==, FIRST / 2);
 }
 
-/* Two sizes are offered, and the BAR has the smaller one. */
+/* The capability offers two sizes, and BAR 2 starts with the smaller one. */
 static void test_offer(void)
 {
     TsrTest *t = start(PROPS);
@@ -122,7 +122,7 @@ static void test_offer(void)
     tsr_stop(t);
 }
 
-/* Without PCI Express there is no capability. */
+/* A device on conventional PCI has no Resizable BAR capability. */
 static void test_conventional(void)
 {
     TsrTest *t = tsr_start(PROPS);
@@ -147,7 +147,10 @@ static void test_shows_all(void)
     tsr_stop(t);
 }
 
-/* A size that is not offered, and any size while the BAR is decoded. */
+/*
+ * The device ignores a size that it does not offer, and any size while memory
+ * decoding is on.
+ */
 static void test_refused(void)
 {
     TsrTest *t = start(PROPS);
@@ -167,7 +170,7 @@ static void test_refused(void)
     tsr_stop(t);
 }
 
-/* It may not be enough for segment 2. */
+/* A larger BAR that still does not hold segment 2 leaves it CPU-invisible. */
 static void test_small(void)
 {
     TsrTest *t = start(PROPS ",resizable-bar-size=32M");
@@ -200,7 +203,10 @@ static void test_machine_reset(void)
     tsr_stop(t);
 }
 
-/* A load fails when the configuration space is there already. */
+/*
+ * A load that fails after the configuration space was loaded, with BAR 2
+ * resized, leaves a device that a machine reset brings back.
+ */
 static void test_failed_load(void)
 {
     g_autofree char *path = tsr_state_file(), *status = NULL;

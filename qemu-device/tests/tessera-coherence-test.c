@@ -1,9 +1,10 @@
 /*
  * QTest: accesses that do not snoop CPU caches
  *
- * What the CPU does is in guest RAM, what the memory holds is in the device:
- * see chapter 3.6 of the hardware manual. Most tests run on a device that
- * cannot snoop; the last ones on one that does where a mapping says so.
+ * Guest RAM holds the CPU's view; the device keeps a copy of what is in DRAM
+ * behind the caches. See chapter 3.6 of the hardware manual. Most tests run on
+ * a device that cannot snoop, the last ones on a device where each mapping
+ * decides.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,7 +26,7 @@ static void maintain(TsrTest *t, uint32_t command, uint64_t addr,
     tsr_w32(t, TSR_COH_COMMAND, command);
 }
 
-/* Pages of RAM in the first pages of segment 4. */
+/* Map @pages pages of RAM at the start of segment 4. */
 static void map_pages(TsrTest *t, uint64_t ram, uint32_t pages, uint64_t flags)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -81,7 +82,7 @@ static void expect_poison(TsrTest *t)
     g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 0), ==, TSR_POISON);
 }
 
-/* Two pages, clean and mapped as cached, all bytes 0x11. */
+/* Allocate two pages of 0x11, cleaned, and map them as cached. */
 static uint64_t clean_pages(TsrTest *t)
 {
     uint64_t page = tsr_alloc(t, 8192);
@@ -92,7 +93,7 @@ static uint64_t clean_pages(TsrTest *t)
     return page;
 }
 
-/* COH-6: what a CPU wrote an engine sees after a clean, and not before. */
+/* COH-6: an engine sees what a CPU wrote after a clean, and not before it. */
 static void test_clean(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -101,7 +102,10 @@ static void test_clean(void)
 
     qtest_memset(t->qts, page, 0x11, 8192);
     map_pages(t, page, 2, ENTRY | TSR_APTE_CACHED);
-    /* Nobody knows what the memory holds. */
+    /*
+     * Before the first clean the contents of DRAM are unknown: a read is an
+     * error and returns poison.
+     */
     tsr_bind_buffer(c, 0, gart, 4096, TSR_FORMAT_R32, RW);
     tsr_bind_buffer(c, 1, tsr_seg_base(t, 1), 4096, TSR_FORMAT_R32, RW);
     tsr_copy(c, 1, 0, 0, 0, 0, 0, 1024, 1);
@@ -114,7 +118,7 @@ static void test_clean(void)
     maintain(t, TSR_COH_CLEAN, page, 8192);
     gpu_expect(t, 0, 8192, 0x11);
     tsr_expect_no_errors(t);
-    /* And later: the bytes of the last clean. */
+    /* A later read without a clean returns the bytes of the last clean. */
     qtest_memset(t->qts, page, 0x22, 8192);
     gpu_expect(t, 0, 8192, 0x11);
     tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 2); /* one for each page */
@@ -124,7 +128,7 @@ static void test_clean(void)
     tsr_stop(t);
 }
 
-/* COH-7: what an engine wrote a CPU sees after an invalidation. */
+/* COH-7: a CPU sees what an engine wrote after an invalidation. */
 static void test_invalidate(void)
 {
     TsrTest *t = tsr_start(PROPS);
@@ -132,14 +136,15 @@ static void test_invalidate(void)
 
     gpu_fill(t, 0, 8192, 0x55);
     cpu_expect(t, page, 8192, 0x11);
-    gpu_expect(t, 0, 8192, 0x55); /* engines see each other's */
+    /* An engine sees what another engine wrote. */
+    gpu_expect(t, 0, 8192, 0x55);
     tsr_expect_no_errors(t);
     maintain(t, TSR_COH_INVALIDATE, page, 4096);
     cpu_expect(t, page, 4096, 0x55);
     cpu_expect(t, page + 4096, 4096, 0x11);
     maintain(t, TSR_COH_INVALIDATE, page + 4096, 4096);
     cpu_expect(t, page, 8192, 0x55);
-    /* It forgets what a CPU has changed. */
+    /* An invalidation drops the stores of a CPU that were not written back. */
     qtest_memset(t->qts, page, 0x66, 4096);
     tsr_expect_no_errors(t);
     maintain(t, TSR_COH_INVALIDATE, page, 4096);
@@ -148,7 +153,7 @@ static void test_invalidate(void)
     cpu_expect(t, page, 4096, 0x55);
     gpu_expect(t, 0, 8192, 0x55);
     tsr_expect_no_errors(t);
-    /* A flush does not. */
+    /* A flush writes them back first. */
     qtest_memset(t->qts, page, 0x66, 4096);
     maintain(t, TSR_COH_FLUSH, page, 4096);
     maintain(t, TSR_COH_INVALIDATE, page, 4096);
@@ -157,7 +162,10 @@ static void test_invalidate(void)
     tsr_stop(t);
 }
 
-/* COH-11: before the engine writes is too early. */
+/*
+ * COH-11: an invalidation before the engine writes does not help: the cache
+ * may have loaded the old lines again since.
+ */
 static void test_stale(void)
 {
     TsrTest *t = tsr_start(PROPS);
@@ -166,7 +174,7 @@ static void test_stale(void)
     maintain(t, TSR_COH_INVALIDATE, page, 8192);
     gpu_fill(t, 0, 4096, 0x55);
     cpu_expect(t, page, 4096, 0x11);
-    maintain(t, TSR_COH_CLEAN, page, 8192); /* nor does this help */
+    maintain(t, TSR_COH_CLEAN, page, 8192); /* does not help, either */
     cpu_expect(t, page, 4096, 0x11);
     maintain(t, TSR_COH_FLUSH, page, 8192);
     cpu_expect(t, page, 4096, 0x55);
@@ -174,7 +182,10 @@ static void test_stale(void)
     tsr_stop(t);
 }
 
-/* A clean writes back only what was changed, so others' lines survive it. */
+/*
+ * A clean writes back modified lines only, so that lines written by an engine
+ * survive it.
+ */
 static void test_clean_keeps(uint32_t command)
 {
     TsrTest *t = tsr_start(PROPS);
@@ -193,7 +204,10 @@ static void test_clean_keeps(uint32_t command)
     tsr_stop(t);
 }
 
-/* A store that changes nothing is one nevertheless, if software says so. */
+/*
+ * A store of the same value leaves no trace for CLEAN. WRITE_BACK writes the
+ * lines back because software says that it stored to them.
+ */
 static void test_write_back(void)
 {
     TsrTest *t = tsr_start(PROPS);
@@ -217,7 +231,7 @@ static void test_clean_keeps_lines(void)
     test_clean_keeps(TSR_COH_FLUSH);
 }
 
-/* Ranges are rounded to whole lines, and no further. */
+/* A range is rounded to whole cache lines, and no further. */
 static void test_lines(void)
 {
     TsrTest *t = tsr_start(PROPS);
@@ -236,7 +250,10 @@ static void test_lines(void)
     tsr_stop(t);
 }
 
-/* To write what a cache will write back over is a mistake, too. */
+/*
+ * A GPU write to a line that is dirty in a cache is an error as well: the
+ * cache will write the line back over it.
+ */
 static void test_write_dirty(void)
 {
     TsrTest *t = tsr_start(PROPS);
@@ -250,12 +267,13 @@ static void test_write_dirty(void)
     g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, page + 64);
     tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 1);
     maintain(t, TSR_COH_FLUSH, page, 4096);
-    cpu_expect(t, page + 64, 1, 0x11); /* the cache's line won */
+    /* The line of the cache has overwritten the GPU's bytes. */
+    cpu_expect(t, page + 64, 1, 0x11);
     cpu_expect(t, page + 100, 1, 0x22);
     cpu_expect(t, page, 64, 0x55);
     tsr_stop(t);
 
-    /* Without strict mode nothing is counted. */
+    /* Without strict mode no error is counted. */
     t = tsr_start("io-coherent=off,gart-size=4M");
     page = clean_pages(t);
     qtest_memset(t->qts, page, 0x22, 4096);
@@ -264,7 +282,7 @@ static void test_write_dirty(void)
     tsr_stop(t);
 }
 
-/* Pages that are not cached need nothing of this. */
+/* Uncached pages need no maintenance. */
 static void test_uncached(void)
 {
     TsrTest *t = tsr_start(PROPS);
@@ -279,7 +297,10 @@ static void test_uncached(void)
     tsr_stop(t);
 }
 
-/* Pages that follow each other on the bus, and are not alike. */
+/*
+ * An access that spans an uncached and a cached page, contiguous on the bus,
+ * treats each as its entry says.
+ */
 static void test_neighbours(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -299,7 +320,10 @@ static void test_neighbours(void)
     tsr_stop(t);
 }
 
-/* Page lists say for themselves, and see the same memory. */
+/*
+ * A TRANSFER on a page list takes the cache attribute from its flags, and sees
+ * the same memory as an access through the aperture.
+ */
 static void test_lists(uint32_t layout)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -319,7 +343,7 @@ static void test_lists(uint32_t layout)
     maintain(t, TSR_COH_CLEAN, page, 8192);
     tsr_run_ok(t, PAGING, c);
     g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 8188), ==, 0x22222222);
-    /* Out again: the CPU's copy is old until it is told. */
+    /* Copy out: the CPU sees its old copy until it invalidates. */
     c->n = 0;
     tsr_page_fill(c, 0x77777777, vram, 8192);
     tsr_transfer(c, TSR_TRANSFER_DST_PAGES | TSR_TRANSFER_DST_CACHED, layout,
@@ -330,7 +354,7 @@ static void test_lists(uint32_t layout)
     maintain(t, TSR_COH_INVALIDATE, page, 8192);
     cpu_expect(t, page, 8192, 0x77);
     tsr_expect_no_errors(t);
-    /* As pages that are not cached. */
+    /* The same list as uncached pages: the CPU sees the bytes at once. */
     c->n = 0;
     tsr_page_fill(c, 0x33333333, vram, 8192);
     tsr_transfer(c, TSR_TRANSFER_DST_PAGES, layout, vram, list, 8192, 0, 0,
@@ -351,7 +375,7 @@ static void test_swizzled_lists(void)
     test_lists(TSR_LAYOUT_TILE4K);
 }
 
-/* A reset of the device is none of the memory's. */
+/* A reset of the device leaves the memory, and thus the copies, as they are. */
 static void test_reset(void)
 {
     TsrTest *t = tsr_start(PROPS);
@@ -398,10 +422,11 @@ static void test_errors(void)
     regs = qpci_config_readl(t->dev, PCI_BASE_ADDRESS_0) & ~15u;
     maintain(t, TSR_COH_CLEAN, regs, 64);
     tsr_expect_errors(t, TSR_ERR_DMA, 1);
-    gpu_expect(t, 0, 8192, 0x11); /* none of them did anything */
+    /* None of the failed commands had an effect. */
+    gpu_expect(t, 0, 8192, 0x11);
     tsr_err_clear(t);
 
-    /* Cached are lists of pages. */
+    /* The CACHED flags are valid for a page list only. */
     tsr_transfer(c, TSR_TRANSFER_SRC_CACHED, 0, vram, vram + 4096, 8, 0, 0, 0);
     tsr_run_err(t, PAGING, c, TSR_ERR_PACKET);
     c->n = 0;
@@ -434,7 +459,9 @@ static void test_coherent(void)
     }
     g_assert_cmpint(tsr_qom_get(t, "x-cached-pages"), ==, 0);
     tsr_expect_no_errors(t);
-    /* Lists snoop, and nothing says otherwise. */
+    /*
+     * Page lists always snoop on this device, so the CACHED flags are errors.
+     */
     c->n = 0;
     tsr_transfer(c, TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_SRC_CACHED, 0,
                  tsr_list(t, &page, 1), tsr_seg_base(t, 1), 8, 0, 0, 0);
@@ -443,8 +470,8 @@ static void test_coherent(void)
 }
 
 /*
- * COH-13: two pages, in the aperture first as they should be mapped, then by a
- * driver that has forgotten C.
+ * COH-13: map two pages twice: first with the COHERENT bit, then, at
+ * FORGOTTEN, as a driver would that forgot the bit.
  */
 #define FORGOTTEN       8192            /* offset of the second mapping */
 
@@ -474,7 +501,7 @@ static void test_forgotten_read(void)
     maintain(t, TSR_COH_CLEAN, page, 8192);
     gpu_expect(t, FORGOTTEN, 8192, 0x11);
     tsr_expect_no_errors(t);
-    /* What a CPU writes then is seen by the mapping with C only. */
+    /* Only the mapping with the COHERENT bit sees later stores of a CPU. */
     qtest_memset(t->qts, page, 0x22, 8192);
     gpu_expect(t, 0, 8192, 0x22);
     tsr_expect_no_errors(t);
@@ -486,7 +513,10 @@ static void test_forgotten_read(void)
     tsr_expect_no_errors(t);
     tsr_stop(t);
 
-    /* Without strict mode nothing is counted, and the bytes are as old. */
+    /*
+     * Without strict mode no error is counted, but the bytes are stale as
+     * well.
+     */
     t = tsr_start("gart-size=4M,vram-size=4M");
     page = map_both_ways(t);
     maintain(t, TSR_COH_CLEAN, page, 8192);
@@ -506,13 +536,14 @@ static void test_forgotten_write(void)
     gpu_fill(t, FORGOTTEN, 8192, 0x55);
     tsr_expect_no_errors(t);
     cpu_expect(t, page, 8192, 0x11);
-    gpu_expect(t, 0, 8192, 0x11);       /* snoops what the CPU sees */
+    /* This mapping snoops, and so sees what the CPU sees. */
+    gpu_expect(t, 0, 8192, 0x11);
     gpu_expect(t, FORGOTTEN, 8192, 0x55);
     maintain(t, TSR_COH_INVALIDATE, page, 8192);
     cpu_expect(t, page, 8192, 0x55);
     gpu_expect(t, 0, 8192, 0x55);
     tsr_expect_no_errors(t);
-    /* A write that snoops changes the caches, not the memory behind them. */
+    /* A snooping write changes the cached lines, not the DRAM behind them. */
     gpu_fill(t, 0, 4096, 0x66);
     cpu_expect(t, page, 4096, 0x66);
     gpu_expect(t, FORGOTTEN, 4096, 0x55);
@@ -522,7 +553,10 @@ static void test_forgotten_write(void)
     tsr_stop(t);
 }
 
-/* Of a page that was never maintained nobody knows what the memory holds. */
+/*
+ * The contents of DRAM are unknown for a page without any maintenance: a read
+ * that does not snoop is an error and returns poison.
+ */
 static void test_forgotten_at_once(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -540,7 +574,7 @@ static void test_forgotten_at_once(void)
     tsr_stop(t);
 }
 
-/* An address space with these pages at its first addresses. */
+/* Build an address space that maps @ptes from address 0 on; return its root. */
 static uint64_t new_space(TsrTest *t, const uint64_t *ptes, uint32_t count)
 {
     uint64_t entry = 0;
@@ -559,7 +593,7 @@ static uint64_t new_space(TsrTest *t, const uint64_t *ptes, uint32_t count)
     return entry;
 }
 
-/* What a word at @va is; page 2 is VRAM. */
+/* Return the word at @va. Page 2 of the address space must be VRAM. */
 static uint32_t vm_read(TsrTest *t, uint64_t root, uint64_t va)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -573,7 +607,7 @@ static uint32_t vm_read(TsrTest *t, uint64_t root, uint64_t va)
     return qpci_io_readl(t->dev, t->vram, 0);
 }
 
-/* COH-13: entries of virtual addresses say the same. */
+/* COH-13: the COHERENT bit of a PTE works as that of an aperture entry. */
 static void test_forgotten_vm(void)
 {
     TsrTest *t = tsr_start(SNOOPS);
@@ -599,7 +633,7 @@ static void test_forgotten_vm(void)
     tsr_stop(t);
 }
 
-/* The copies do not travel, so nothing does. */
+/* The copies of cached pages do not migrate, so migration is blocked. */
 static void test_migrate(void)
 {
     TsrTest *t = tsr_start(PROPS);
@@ -614,7 +648,10 @@ static void test_migrate(void)
     tsr_stop(t);
 }
 
-/* Of the device's own memory there is no second copy. */
+/*
+ * No second copy is kept of the device's own memory: maintenance of VRAM
+ * fails.
+ */
 static void test_own_memory(void)
 {
     TsrTest *t = tsr_start("io-coherent=off");
@@ -626,7 +663,7 @@ static void test_own_memory(void)
     tsr_stop(t);
 }
 
-#define DIMM_ADDR       0x100000000ull  /* the first one, behind 4 GiB */
+#define DIMM_ADDR       0x100000000ull  /* the first DIMM, above 4 GiB */
 #define MEM_HP_SLOT     0xa00
 #define MEM_HP_CONTROL  0xa14
 #define MEM_HP_EJECT    8
@@ -643,7 +680,7 @@ static void wait_cached_pages(TsrTest *t, int64_t pages)
     }
 }
 
-/* RAM that is unplugged takes along what the device knew of it. */
+/* When RAM is unplugged, the device drops the copies that it kept for it. */
 static void test_unplugged_ram(void)
 {
     TsrTest *t = tsr_start_machine(PROPS, "-m 128M,slots=2,maxmem=1G "

@@ -56,7 +56,7 @@ static void wr(Aperture *a, uint64_t offset, uint64_t value)
     qpci_io_writeq(a->t->dev, a->bar, offset, value);
 }
 
-/* What answers at BAR 4: RAM, or a trap. */
+/* Require that the region behind BAR 4 is RAM or TRAP. */
 static void expect_region(TsrTest *t, const char *name)
 {
     g_autofree char *path = g_strdup_printf("/machine/peripheral/gpu/%s[0]",
@@ -74,7 +74,7 @@ static void fill(Aperture *a, uint32_t value, uint64_t gpa, uint64_t bytes)
     tsr_run_ok(a->t, PAGING, c);
 }
 
-/* CHA-2, CHA-4, CHA-6: pages, each of which shows a page of a segment. */
+/* CHA-2, CHA-4, CHA-6: each page of the aperture shows a page of a segment. */
 static void check_pages(const char *mode, uint32_t page)
 {
     g_autofree char *props = g_strdup_printf("%s,page-size=%u,"
@@ -90,7 +90,10 @@ static void check_pages(const char *mode, uint32_t page)
     g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS) & TSR_CAP_HOST_APERTURE, !=, 0);
     fill(&a, 0x11111111, vram, 4 * page);
     fill(&a, 0x22222222, a.hidden, 8 * page);
-    /* A run; one page of another segment; and a run at the very end. */
+    /*
+     * Map three contiguous pages, a page of another segment, and the last two
+     * pages of a segment.
+     */
     map(&a, 0, 3, a.hidden + page);
     g_assert_cmphex(tsr_r64(t, TSR_HA_ADDR_LO), ==, a.hidden + 4 * page);
     map(&a, 3, 1, vram + 2 * page);
@@ -112,7 +115,7 @@ static void check_pages(const char *mode, uint32_t page)
     g_assert_cmphex(qpci_io_readw(t->dev, a.bar, 7 * page - 4), ==, 0x3040);
     unmap(&a, 5, 1);
     unmap(&a, 2, 1);
-    /* One command after the other: the address goes on by itself. */
+    /* The address advances, so the next command can follow at once. */
     tsr_w64(t, TSR_HA_ADDR_LO, a.hidden + page);
     tsr_w32(t, TSR_HA_COUNT, 1);
     tsr_w32(t, TSR_HA_MAP, 5);
@@ -120,7 +123,7 @@ static void check_pages(const char *mode, uint32_t page)
     g_assert_cmphex(rd(&a, 5 * page), ==, 0xabcd0000);
     g_assert_cmphex(rd(&a, 2 * page + 8), ==, 0xabcd0001);
     tsr_expect_no_errors(t);
-    /* What is unmapped shows ones; the neighbours stay. */
+    /* An unmapped page shows ones; its neighbours stay mapped. */
     unmap(&a, 1, 2);
     g_assert_cmphex(rd(&a, 0), ==, 0xabcd0000);
     g_assert_cmphex(rd(&a, 3 * page + 24), ==, 0xabcd0003);
@@ -138,7 +141,7 @@ static void test_pages(void)
     }
 }
 
-/* CHA-5: apertures of one page, and of none. */
+/* CHA-5: apertures of one page and of no page. */
 static void test_sizes(void)
 {
     for (int i = 0; i < 2; i++) {
@@ -156,7 +159,7 @@ static void test_sizes(void)
         map(&a, 0, 2, a.hidden);
         g_assert_cmphex(rd(&a, 0), ==, 0x3333333333333333);
         tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
-        /* Nor what is in no segment: microcode and page tables. */
+        /* Hidden memory, which is in no segment, cannot be mapped. */
         map(&a, 0, 1, tsr_r64(a.t, TSR_ID_HIDDEN_BASE_LO));
         tsr_expect_errors(a.t, TSR_ERR_SEGMENT, 1);
         g_assert_cmphex(rd(&a, 0), ==, 0x3333333333333333);
@@ -179,7 +182,10 @@ static void test_sizes(void)
     }
 }
 
-/* CHA-8: what is touched unmapped is counted, in strict mode at once. */
+/*
+ * CHA-8: an access to an unmapped page is an error. Strict mode counts it at
+ * once.
+ */
 static void test_unmapped(void)
 {
     Aperture a = start("strict=on,host-aperture-size=16K");
@@ -189,7 +195,10 @@ static void test_unmapped(void)
     tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
     g_assert_cmphex(rd(&a, 4096 + 16), ==, ONES);
     tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
-    /* Each part of an access that crosses a page is one of its own. */
+    /*
+     * An access that crosses a page boundary is split, and checked page by
+     * page.
+     */
     fill(&a, 0, a.hidden, PAGE);
     map(&a, 0, 1, a.hidden);
     qtest_writeq(a.t->qts, a.bar.addr + 4096 - 4, 0x1122334455667788);
@@ -198,7 +207,10 @@ static void test_unmapped(void)
     tsr_expect_no_errors(a.t);
     tsr_stop(a.t);
 
-    /* Else with the next command about the page, and the value is gone. */
+    /*
+     * Without strict mode a store is counted with the next command for its
+     * page, and its value is lost.
+     */
     a = start("strict=off,host-aperture-size=16K");
     wr(&a, 4096 + 16, 1);
     wr(&a, 3 * 4096 + 8, 2);
@@ -214,14 +226,17 @@ static void test_unmapped(void)
     g_assert_cmphex(rd(&a, 3 * 4096 + 8), ==, ONES);
     unmap(&a, 0, 4);
     tsr_expect_no_errors(a.t);
-    /* A store of what is there is a store. */
+    /* A store of the value that is already there counts as well. */
     wr(&a, 2 * 4096, ONES);
     unmap(&a, 2, 1);
     tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
     tsr_stop(a.t);
 }
 
-/* The host refuses a mapping: the window goes on, by code. */
+/*
+ * When the host refuses a mapping, the aperture goes on as a trap, with the
+ * same contents.
+ */
 static void test_refused(void)
 {
     Aperture a = start("strict=off,host-aperture-size=8M");
@@ -246,7 +261,9 @@ static void test_refused(void)
     tsr_stop(a.t);
 }
 
-/* The referee judges the CPU like anybody else. */
+/*
+ * Strict mode checks CPU accesses through the aperture like those of engines.
+ */
 static void test_strict(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -271,7 +288,10 @@ static void test_strict(void)
     tsr_expect_errors(t, TSR_ERR_STRICT_FREED, 2);
     g_assert_cmphex(rd(&a, 4096), ==, ONES);
     tsr_expect_errors(t, TSR_ERR_STRICT_EVICTED, 1);
-    /* A page that is mapped is unmapped first, and so is what is given up. */
+    /*
+     * A page must be unmapped before it is mapped again, and before the memory
+     * that it shows is freed or evicted.
+     */
     map(&a, 1, 1, a.hidden + 8192);
     g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, 4096);
     tsr_expect_errors(t, TSR_ERR_STRICT_OVERLAP, 1);
@@ -285,7 +305,10 @@ static void test_strict(void)
     tsr_stop(t);
 }
 
-/* To map what is mapped counts once a command, with the first such page. */
+/*
+ * Mapping over mapped pages is one error for each command, and the record has
+ * the first such page.
+ */
 static void test_overlap(void)
 {
     Aperture a = start("strict=on,host-aperture-size=16K");
@@ -304,7 +327,7 @@ static void test_overlap(void)
     tsr_stop(a.t);
 }
 
-/* Declare by the register, or by a packet. */
+/* Mark memory by a packet, or by the MARK registers. */
 static void declare(Aperture *a, bool packet, uint32_t what, uint64_t gpa,
                     uint64_t bytes)
 {
@@ -333,7 +356,10 @@ static void expect_hidden(Aperture *a, bool packet, uint32_t what,
     tsr_expect_no_errors(a->t);
 }
 
-/* Given up from one end of a shown page, around it and beside it. */
+/*
+ * Free and evict ranges that end in the shown page, start in it, contain it,
+ * and adjoin it. All but the last are errors.
+ */
 static void check_shown(Aperture *a, bool packet, uint64_t shown,
                         uint32_t page, uint64_t bytes)
 {
@@ -348,7 +374,11 @@ static void check_shown(Aperture *a, bool packet, uint64_t shown,
     expect_hidden(a, packet, TSR_MARK_VALID, shown, bytes);
 }
 
-/* At once, and what is poisoned later. Marks are of pages of 4 KiB. */
+/*
+ * MARK checks for shown pages in small ranges, which are poisoned at once, and
+ * in large ones, which are poisoned later. It works on 4 KiB pages for any
+ * page size of the aperture.
+ */
 static void test_shown(void)
 {
     static const uint64_t sizes[] = { 4 << 10, 64 << 10, 2 << 20 };
@@ -369,7 +399,10 @@ static void test_shown(void)
     }
 }
 
-/* What is mapped stays known, whatever else is mapped and unmapped. */
+/*
+ * The device keeps track of the pages that are shown across any sequence of
+ * maps and unmaps.
+ */
 static void test_shown_meanwhile(void)
 {
     const char *props = "strict=on,host-aperture-size=16K";
@@ -388,7 +421,7 @@ static void test_shown_meanwhile(void)
     unmap(&a, 0, 3);
     expect_hidden(&a, false, TSR_MARK_FREE, one, PAGE);
     expect_shown(&a, false, TSR_MARK_FREE, two, PAGE);
-    /* Two pages show it; and one shows something else instead. */
+    /* Two pages show the same memory; then one of them is mapped elsewhere. */
     map(&a, 1, 1, two);
     map(&a, 0, 1, one);
     unmap(&a, 3, 1);
@@ -398,7 +431,7 @@ static void test_shown_meanwhile(void)
     expect_hidden(&a, false, TSR_MARK_FREE, two, PAGE);
     unmap(&a, 0, 1);
     expect_shown(&a, false, TSR_MARK_FREE, one, PAGE);
-    /* A migration takes it along, and what came is counted, too. */
+    /* Migration keeps the mappings and what strict mode knows of them. */
     map(&a, 3, 1, two);
     a.t = tsr_migrate(a.t, all);
     expect_shown(&a, false, TSR_MARK_FREE, two, PAGE);
@@ -406,7 +439,7 @@ static void test_shown_meanwhile(void)
     expect_shown(&a, false, TSR_MARK_FREE, one, PAGE);
     unmap(&a, 1, 1);
     expect_hidden(&a, false, TSR_MARK_FREE, one, PAGE);
-    /* A reset unmaps, and it starts again. */
+    /* A reset unmaps all pages, and tracking starts again. */
     map(&a, 3, 1, one);
     tsr_device_reset(a.t);
     expect_hidden(&a, false, TSR_MARK_FREE, one, PAGE);
@@ -418,7 +451,7 @@ static void test_shown_meanwhile(void)
     tsr_stop(a.t);
 }
 
-/* A reset unmaps. */
+/* A reset unmaps all pages. */
 static void test_reset(void)
 {
     for (int i = 0; i < 2; i++) {
@@ -439,7 +472,7 @@ static void test_reset(void)
     }
 }
 
-/* The BAR is RAM for others on the bus, but not while it traps. */
+/* Engines can access BAR 4 on the bus as RAM, but not while it traps. */
 static void test_peer(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -465,7 +498,10 @@ static void test_peer(void)
     tsr_stop(a.t);
 }
 
-/* Pages in disorder need as many mappings; who would need too many traps. */
+/*
+ * Scattered pages need one host mapping each. An aperture with too many pages
+ * for the host's limit traps instead.
+ */
 static void test_many(void)
 {
     const uint32_t n = (64 << 20) / PAGE, vram = (8 << 20) / PAGE;
@@ -495,7 +531,7 @@ static void test_many(void)
     tsr_stop(t);
 }
 
-/* A device that goes gives back its mappings at once. */
+/* An unplugged device returns its share of the host mappings at once. */
 static void test_unplug(void)
 {
     TsrTest *t = tsr_start_machine(SIZES ",outputs=0,host-aperture-size=128M",
@@ -515,14 +551,19 @@ static void test_unplug(void)
     tsr_stop(t);
 }
 
-/* Table, registers and contents travel; a bad table is refused. */
-/* Each page of memory has its number all over it, but where it is written. */
+/*
+ * The value that fills page @at of the memory. Tests overwrite single words
+ * only.
+ */
 static uint64_t number_of(uint32_t at)
 {
     return (0x66660000ull | at) << 32 | 0x66660000 | at;
 }
 
-/* Each page shows the memory that the table which came along says: @at. */
+/*
+ * Page @page of the aperture must show page @at of the memory, and start with
+ * @value.
+ */
 static void expect_page(Aperture *a, uint32_t page, uint32_t at,
                         uint64_t value)
 {
@@ -544,6 +585,10 @@ static void expect_page(Aperture *a, uint32_t page, uint32_t at,
              "0x%" PRIx64 ", not 0x%" PRIx64, page, got, value);
 }
 
+/*
+ * The table, the registers and the contents migrate. A destination with another
+ * aperture size refuses them.
+ */
 static void test_migrate(void)
 {
     for (int i = 0; i < 2; i++) {
@@ -558,7 +603,7 @@ static void test_migrate(void)
             fill(&a, number_of(at), a.hidden + at * PAGE, PAGE);
         }
         map(&a, 1, 3, a.hidden + 4 * PAGE);
-        /* The next page here is not the next one there. */
+        /* This page adjoins the last one in the aperture, but not in memory. */
         map(&a, 4, 1, a.hidden + 9 * PAGE);
         map(&a, 6, 1, a.hidden);
         wr(&a, 2 * PAGE, 0x1234);
@@ -572,7 +617,7 @@ static void test_migrate(void)
         wr(&a, 6 * PAGE, 0x5678);
         tsr_expect_no_errors(a.t);
         g_assert_cmphex(rd(&a, 5 * PAGE), ==, ONES);
-        /* Over there it is the same memory, too. */
+        /* A new mapping on the destination shows the same memory. */
         map(&a, 5, 1, a.hidden);
         g_assert_cmphex(rd(&a, 5 * PAGE), ==, 0x5678);
 
@@ -607,7 +652,10 @@ static char *migration_error(TsrTest *t)
     return text;
 }
 
-/* Written here, pages are not protected there: refused, and no harm done. */
+/*
+ * A background snapshot write-protects VRAM, but not the aperture's mappings
+ * of it. It is refused if the aperture is RAM, and the device keeps working.
+ */
 static void test_background_snapshot(void)
 {
     for (int i = 0; i < 2; i++) {
@@ -638,7 +686,10 @@ static void test_background_snapshot(void)
     }
 }
 
-/* Each page of the file that unmapped pages show, wherever it is mapped. */
+/*
+ * Count the mappings of the file that unmapped pages show, as far as they have
+ * @flag.
+ */
 static uint32_t count_ones(TsrTest *t, const char *flag)
 {
     g_autofree char *path = g_strdup_printf("/proc/%d/smaps",
@@ -661,7 +712,10 @@ static uint32_t count_ones(TsrTest *t, const char *flag)
     return n;
 }
 
-/* What is asked for the memory of guests holds for pages mapped over it. */
+/*
+ * Options for guest memory (here dump-guest-core=off) also apply to the pages
+ * that are mapped over the aperture.
+ */
 static void test_advice(void)
 {
     Aperture a = start("host-aperture-size=28K");
@@ -684,11 +738,11 @@ static void test_advice(void)
     tsr_stop(a.t);
 }
 
-/* ---- A processor that really runs ---------------------------------------- */
+/* ---- A running vCPU ------------------------------------------------------ */
 
 #define FIRMWARE_BYTES  65536
-#define BAR_WORD        0x8000  /* address of BAR 4; 0: rest */
-#define COUNT_WORD      0x8004  /* written to page 1, again and again */
+#define BAR_WORD        0x8000  /* bus address of BAR 4; 0: idle */
+#define COUNT_WORD      0x8004  /* written to page 1 in a loop */
 #define SEEN_WORD       0x8008  /* read from page 2 */
 
 /*
@@ -760,7 +814,10 @@ static uint32_t vram_word(Aperture *a, uint64_t offset)
     return le32_to_cpu(le);
 }
 
-/* What the processor does ends up where the table says, from one command on. */
+/*
+ * After a command the accesses of the vCPU go to the new page, and none to the
+ * old one.
+ */
 static void check_remap(Aperture *a)
 {
     TsrTest *t = a->t;
@@ -788,7 +845,7 @@ static void check_remap(Aperture *a)
     tsr_expect_no_errors(t);
 }
 
-/* CHA-8, and that migration misses nothing of what it writes meanwhile. */
+/* CHA-8 with a running vCPU. A migration must not miss its stores. */
 static void test_vcpu(void)
 {
     g_autofree char *firmware = write_firmware(), *path = tsr_state_file();
@@ -828,8 +885,8 @@ static void test_vcpu(void)
 }
 
 /*
- * CHA-7: all it takes are the descriptors: no engine runs, and nothing was
- * ever allocated.
+ * CHA-7: the aperture works with the segment descriptors alone, while no
+ * engine runs and before any memory was allocated.
  */
 static void test_first(void)
 {

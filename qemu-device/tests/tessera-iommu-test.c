@@ -1,11 +1,11 @@
 /*
  * QTest: the device behind an IOMMU
  *
- * The IOMMUs of Intel and AMD, programmed by hand: one page table of three
- * levels that shows a few pages of RAM at other addresses. Everything the
- * engine is given is a translated address. Processors are emulated where a
- * fault interrupts them, so that QEMU itself checks that the interrupt is
- * raised under its big lock.
+ * The tests program the IOMMUs of Intel and AMD directly: a page table of
+ * three levels maps a few pages of RAM at other addresses. All addresses that
+ * the engine gets are translated ones. vCPUs are emulated, so that a fault
+ * really interrupts them, and QEMU itself checks that the interrupt is raised
+ * under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,9 +15,9 @@
 
 #define DEVFN           QPCI_DEVFN(4, 0)
 #define FIRMWARE_BYTES  65536
-#define IOVA            0x40000000ULL   /* where the page table has RAM */
+#define IOVA            0x40000000ULL   /* RAM as the page table maps it */
 #define IOVA_BYTES      (2 * 1024 * 1024)
-#define NOWHERE         (IOVA + IOVA_BYTES)     /* no page there */
+#define NOWHERE         (IOVA + IOVA_BYTES)     /* not mapped */
 #define NMI_ADDRESS     0xfee00000
 #define NMI_DATA        0x400
 #define HLT             0xf4
@@ -128,7 +128,9 @@ static void amd_forget(TsrTest *t)
     g_assert_cmphex(qtest_readq(t->qts, AMD_CMD_HEAD), ==, tail + 16);
 }
 
-/* QEMU 10.0 logs no event, but its PCI function says that there was one. */
+/*
+ * QEMU 10.0 logs no event, but the PCI function of the IOMMU reports an abort.
+ */
 static bool amd_faulted(TsrTest *t)
 {
     bool faulted = false;
@@ -157,7 +159,7 @@ static const Iommu iommus[] = {
 typedef struct Machine {
     const Iommu *iommu;
     TsrTest *t;
-    uint64_t leaves;            /* the table of level 0 */
+    uint64_t leaves;            /* the level 0 table */
     char *firmware;
 } Machine;
 
@@ -167,7 +169,7 @@ static void set_leaf(Machine *m, uint64_t iova, uint64_t addr)
                  addr ? m->iommu->entry(addr, 0) : 0);
 }
 
-/* Translated: the first @bytes of @addr, page for page. */
+/* Map [@addr, @addr + @bytes) at @iova. */
 static void set_leaves(Machine *m, uint64_t iova, uint64_t addr,
                        uint64_t bytes)
 {
@@ -187,12 +189,15 @@ static uint64_t make_tables(Machine *m)
     qtest_memset(qts, m->leaves, 0, 4096);
     qtest_writeq(qts, root + (IOVA >> 30) * 8, m->iommu->entry(middle, 2));
     qtest_writeq(qts, middle, m->iommu->entry(m->leaves, 1));
-    /* An entry that is not valid: AMD's reports no others. */
+    /*
+     * NOWHERE has an entry without the valid bit: QEMU's AMD IOMMU reports a
+     * fault only for such an entry.
+     */
     qtest_writeq(qts, middle + 8, m->iommu->entry(m->leaves, 1) & ~1ULL);
     return root;
 }
 
-/* Processors that rest: every instruction halts, also that of an NMI. */
+/* Firmware for idle vCPUs: each instruction is HLT, also in the NMI handler. */
 static char *write_firmware(void)
 {
     g_autofree char *image = g_malloc(FIRMWARE_BYTES);
@@ -216,7 +221,7 @@ static void machine_start(Machine *m, const Iommu *iommu, const char *props)
     tsr_map_device(m->t);
     tsr_set_up_memory(m->t);
     iommu->enable(m->t, make_tables(m));
-    qtest_writel(m->t->qts, 2 * 4, 0xf0000000); /* the vector of NMIs */
+    qtest_writel(m->t->qts, 2 * 4, 0xf0000000); /* the NMI vector */
     tsr_run_firmware(m->t);
 }
 
@@ -229,7 +234,10 @@ static void machine_stop(Machine *m)
 
 /* ---- Work ---------------------------------------------------------------- */
 
-/* The paging engine's ring and status page, at translated addresses. */
+/*
+ * Start the paging engine with its ring and status page at translated
+ * addresses.
+ */
 static void start_engine(Machine *m)
 {
     TsrTest *t = m->t;
@@ -250,7 +258,7 @@ static void start_engine(Machine *m)
     eng->seqno = 0;
 }
 
-/* Not started again, as tsr_engine_reset() does it. */
+/* Reset the engine, but unlike tsr_engine_reset() do not start it again. */
 static void reset_engine(Machine *m)
 {
     tsr_w32(m->t, TSR_ENG(PAGING) + TSR_ENG_CONTROL, TSR_ENG_RESET);
@@ -258,7 +266,9 @@ static void reset_engine(Machine *m)
                  0);
 }
 
-/* A page list at @iova of pages from @first on, itself at RAM. */
+/*
+ * Write a list of @pages contiguous pages from @first on, and map it at @iova.
+ */
 static void make_list(Machine *m, uint64_t iova, uint64_t first,
                       uint32_t pages)
 {
@@ -311,7 +321,7 @@ static void expect_vram(Machine *m, const uint8_t *want, size_t bytes)
     g_assert_cmpmem(got, bytes, want, bytes);
 }
 
-/* Pages that lie apart and backwards in RAM are neighbours on the bus. */
+/* Pages that are scattered in RAM are contiguous on the bus. */
 static void test_translated(gconstpointer data)
 {
     const size_t bytes = PAGES * 4096;
@@ -344,7 +354,10 @@ static void test_translated(gconstpointer data)
     machine_stop(&m);
 }
 
-/* What the IOMMU said of a page is not kept from one packet to the next. */
+/*
+ * The device keeps no translation from one packet to the next, so each packet
+ * uses the entries that were current at the last invalidation.
+ */
 static void test_invalidated(gconstpointer data)
 {
     uint8_t buf[2][4096];
@@ -368,7 +381,7 @@ static void test_invalidated(gconstpointer data)
     machine_stop(&m);
 }
 
-/* A page that is not mapped: an error of the packet, and no more. */
+/* An access to an unmapped page fails its packet, and nothing else. */
 static void test_fault(gconstpointer data)
 {
     uint64_t ram;
@@ -387,7 +400,7 @@ static void test_fault(gconstpointer data)
     g_assert_cmphex(tsr_r64(m.t, TSR_ERR_REC_ADDR_LO), ==, NOWHERE);
     tsr_expect_errors(m.t, TSR_ERR_DMA, 1);
 
-    /* And it works again. */
+    /* The engine works again after a reset. */
     reset_engine(&m);
     start_engine(&m);
     set_leaves(&m, DATA, ram, PAGES * 4096);
@@ -399,8 +412,8 @@ static void test_fault(gconstpointer data)
 }
 
 /*
- * The machine stops and goes on, and the engine is reset, while it asks for
- * one translation after the other: nobody waits for the other for ever.
+ * The machine stops and continues, and the engine is reset, while the engine
+ * asks for one translation after the other. None may deadlock with the others.
  */
 static void test_stopped_at_work(gconstpointer data)
 {

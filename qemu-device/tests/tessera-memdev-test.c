@@ -1,5 +1,5 @@
 /*
- * QTest: video memory that is the memory of a backend
+ * QTest: video memory in a memory backend
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,8 +9,8 @@
 #include "tessera-migrate.h"
 
 #define SIZES   "vram-size=4M,vram-hidden-size=8M,firmware-size=1M"
-#define BYTES   (13 << 20)      /* of the three */
-#define FIRST   (1 << 20)       /* where in its file VRAM begins */
+#define BYTES   (13 << 20)      /* sum of the three */
+#define FIRST   (1 << 20)       /* offset of VRAM in its file */
 #define PAGE    4096
 
 static char *make_file(void)
@@ -58,7 +58,10 @@ static char *object_args(const char *path)
                            BYTES);
 }
 
-/* What CPU and engines write is in the file, which a loss leaves allocated. */
+/*
+ * Stores of CPUs and of engines reach the file. A reset that loses VRAM clears
+ * the file, but keeps its blocks allocated.
+ */
 static void test_file(void)
 {
     g_autofree char *path = make_file(), *object = object_args(path);
@@ -96,7 +99,10 @@ static void test_file(void)
     g_unlink(path);
 }
 
-/* To a machine with a backend of the same name; one without has no such memory. */
+/*
+ * Migration needs a backend of the same name on the destination, and fails
+ * without a backend.
+ */
 static void test_migrate(void)
 {
     g_autofree char *path = make_file(), *object = object_args(path);
@@ -120,7 +126,7 @@ static void test_migrate(void)
     g_unlink(to_path);
 }
 
-/* What QEMU has against it; NULL: it was done. */
+/* Return the error text of a reply, or NULL if the command succeeded. */
 static char *error_of(QDict *rsp)
 {
     char *text = NULL;
@@ -156,7 +162,10 @@ static char *del_object(TsrTest *t, const char *id)
                               "'arguments': {'id': %s}}", id));
 }
 
-/* A device that was unplugged keeps its backend until nobody can be in it. */
+/*
+ * Repeat @call until it succeeds: an unplugged device releases its backend
+ * only when no thread can still access the memory.
+ */
 static void until_free(TsrTest *t, char *(*call)(TsrTest *t, const char *id),
                        const char *id)
 {
@@ -171,7 +180,10 @@ static void until_free(TsrTest *t, char *(*call)(TsrTest *t, const char *id),
     }
 }
 
-/* One backend is one device's, and is free again when that goes. */
+/*
+ * A backend serves one device at a time, and is free again after that device
+ * was unplugged.
+ */
 static void test_properties(void)
 {
     g_autofree char *path = make_file(), *error = NULL;
@@ -194,7 +206,7 @@ static void test_properties(void)
     until_free(t, add, "used");
     qpci_unplug_acpi_device_test(t->qts, "second", 5);
     until_free(t, del_object, "used");
-    /* Another one of that name has a file of its own. */
+    /* A new backend of the same name has a new file. */
     qtest_qmp_assert_success(t->qts, "{'execute': 'object-add', 'arguments': {"
                              "'qom-type': 'memory-backend-memfd', "
                              "'id': 'used', 'size': 13631488}}");

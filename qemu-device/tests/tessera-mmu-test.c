@@ -11,11 +11,11 @@
 #define MIB (1024 * 1024)
 #define MAPPED (TSR_PTE_VALID | TSR_PTE_WRITE)
 
-/* An address whose index is different at each level. */
+/* an address whose index differs at each level */
 #define VA 0x0000123456789000ULL
 #define VA_LARGE 0x0000123456800000ULL
 
-/* An address space; its tables are in guest memory. */
+/* An address space with its tables in guest memory. */
 typedef struct Space {
     TsrTest *t;
     uint64_t root;
@@ -35,7 +35,9 @@ static Space new_space(TsrTest *t, uint32_t asid)
     return (Space) { t, new_table(t) | TSR_PTE_VALID, asid };
 }
 
-/* Where the entry of @level for @va is. */
+/*
+ * Return the address of the entry of @level for @va. Allocate missing tables.
+ */
 static uint64_t entry_at(Space *s, uint64_t va, uint32_t level)
 {
     uint64_t entry = s->root;
@@ -92,7 +94,7 @@ static TsrCmd *begin(const Space *s)
     return c;
 }
 
-/* Words of a buffer at @va become @value. */
+/* Fill @words words at @va with @value. */
 static uint32_t try_fill(Space *s, uint64_t va, uint32_t words, uint32_t value)
 {
     g_autofree TsrCmd *c = begin(s);
@@ -108,7 +110,10 @@ static void fill(Space *s, uint64_t va, uint32_t words, uint32_t value)
     tsr_rule(!err, "fill at 0x%" PRIx64 ": %s", va, tsr_error_name(err));
 }
 
-/* What one word is, as a copy to guest memory that is mapped aside finds it. */
+/*
+ * Read the word at @va: the engine copies it to guest memory, which is mapped
+ * at another address for this.
+ */
 static uint32_t try_read(Space *s, uint64_t va, uint32_t *value)
 {
     g_autofree TsrCmd *c = begin(s);
@@ -140,7 +145,10 @@ static uint32_t vram_word(TsrTest *t, uint64_t offset)
 
 /* ---- Translation --------------------------------------------------------- */
 
-/* RES-5: pages anywhere, of VRAM and the system, are one range of addresses. */
+/*
+ * RES-5: scattered pages of VRAM and of system memory form one range of
+ * addresses.
+ */
 static void test_scattered(void)
 {
     TsrTest *t = tsr_start("strict=on");
@@ -154,7 +162,7 @@ static void test_scattered(void)
     for (int i = 0; i < 4; i++) {
         fill(&s, VA + i * PAGE, 1024, 0x1111 * (i + 1));
     }
-    /* And in one go, with both ends inside a page. */
+    /* One fill of all pages, with both ends inside a page. */
     fill(&s, VA + 8, 4 * 1024 - 4, 0xabcd);
     g_assert_cmphex(vram_word(t, 5 * PAGE + 4), ==, 0x1111);
     g_assert_cmphex(vram_word(t, 5 * PAGE + 8), ==, 0xabcd);
@@ -166,7 +174,7 @@ static void test_scattered(void)
     tsr_stop(t);
 }
 
-/* Leaves of each size, in VRAM and the system, at both ends of each. */
+/* Leaves of each size, in VRAM and in system memory, written at both ends. */
 static void test_leaves(void)
 {
     TsrTest *t = tsr_start("strict=on");
@@ -195,7 +203,10 @@ static void test_leaves(void)
     tsr_stop(t);
 }
 
-/* RES-5: two address spaces with the same addresses see nothing of each other. */
+/*
+ * RES-5: address spaces with the same addresses do not see each other's
+ * memory.
+ */
 static void test_spaces(void)
 {
     TsrTest *t = tsr_start("strict=on");
@@ -216,7 +227,7 @@ static void test_spaces(void)
     tsr_stop(t);
 }
 
-/* Nothing is there: reads are zero, writes are dropped. */
+/* A NULL entry reads as zero and drops writes. */
 static void test_null(void)
 {
     TsrTest *t = tsr_start("strict=on");
@@ -250,7 +261,10 @@ static void expect_fault(TsrTest *t, uint32_t err, uint64_t va, uint32_t access)
     tsr_expect_errors(t, err, 1);
 }
 
-/* RES-6: what is not mapped faults, precisely, and the next job runs. */
+/*
+ * RES-6: an access to an unmapped page faults with the exact address, and the
+ * next job runs.
+ */
 static void test_faults(void)
 {
     TsrTest *t = tsr_start("strict=on");
@@ -262,14 +276,14 @@ static void test_faults(void)
     qtest_memset(t->qts, ram, 0x33, 2 * PAGE);
     map_page(&s, VA, ram | MAPPED);
     map_page(&s, VA + 2 * PAGE, (ram + PAGE) | TSR_PTE_VALID);
-    /* In the middle: what comes before it is done. */
+    /* A fault in the middle of a fill: the part before it is done. */
     g_assert_cmpuint(try_fill(&s, VA + PAGE - 16, 8, 1), ==, TSR_ERR_MMU);
     g_assert_cmpuint(tsr_r32(t, TSR_ERR_REC_SLOT), ==, 5);
     expect_fault(t, TSR_ERR_MMU, VA + PAGE, asid | TSR_ACCESS_WRITE);
     g_assert_cmphex(qtest_readl(t->qts, ram + PAGE - 4), ==, 1);
     g_assert_cmpuint(try_read(&s, VA + PAGE + 8, &value), ==, TSR_ERR_MMU);
     expect_fault(t, TSR_ERR_MMU, VA + PAGE + 8, asid);
-    /* No table at all, at each level. */
+    /* A fault because there is no table, at each level. */
     for (int level = 1; level < TSR_PT_LEVELS; level++) {
         uint64_t va = VA ^ 1ULL << (12 + 9 * level);
 
@@ -287,7 +301,7 @@ static void test_faults(void)
     tsr_stop(t);
 }
 
-/* Entries that mean nothing, and places that are none. */
+/* Invalid entries, and entries that point to no memory. */
 static void test_bad_entries(void)
 {
     TsrTest *t = tsr_start("");
@@ -335,7 +349,10 @@ static void test_bad_entries(void)
     tsr_stop(t);
 }
 
-/* COH-2: without I/O coherence pages are cached, and maintained, or neither. */
+/*
+ * COH-2: without I/O coherence a page is cached and maintained, or uncached.
+ * The COHERENT bit is invalid.
+ */
 static void test_not_coherent(void)
 {
     TsrTest *t = tsr_start("io-coherent=off,strict=on");
@@ -360,7 +377,7 @@ static void test_not_coherent(void)
     tsr_stop(t);
 }
 
-/* Numbers that follow each other, of different things, are no one run. */
+/* Contiguous addresses, one in VRAM and one on the bus, are not one extent. */
 static void test_neighbours(void)
 {
     TsrTest *t = tsr_start("");
@@ -375,7 +392,10 @@ static void test_neighbours(void)
     tsr_stop(t);
 }
 
-/* The referee sees memory that has been given up behind a mapping. */
+/*
+ * Strict mode detects accesses through a mapping to memory that was never
+ * written or was evicted.
+ */
 static void test_referee(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -395,7 +415,10 @@ static void test_referee(void)
     tsr_stop(t);
 }
 
-/* An eviction kills slots by GPU address, not by numbers that look like one. */
+/*
+ * An eviction makes slots stale by their GPU address. A slot whose virtual
+ * address has the same value is not affected.
+ */
 static void test_virtual_slot_is_not_stale(void)
 {
     g_autofree TsrCmd *c = NULL;
@@ -413,7 +436,7 @@ static void test_virtual_slot_is_not_stale(void)
     tsr_stop(t);
 }
 
-/* ---- Translations remembered --------------------------------------------- */
+/* ---- The TLB ------------------------------------------------------------- */
 
 static void run_flush(TsrTest *t, uint32_t engine, uint32_t asid, uint64_t va,
                       uint64_t bytes)
@@ -424,7 +447,10 @@ static void run_flush(TsrTest *t, uint32_t engine, uint32_t asid, uint64_t va,
     tsr_run_ok(t, engine, c);
 }
 
-/* A changed entry shows after a flush, whoever flushes, and not before. */
+/*
+ * A changed entry takes effect after a TLB_FLUSH on any engine, and not
+ * before.
+ */
 static void test_tlb(void)
 {
     TsrTest *t = tsr_start("");
@@ -442,7 +468,10 @@ static void test_tlb(void)
         fill(&s, VA, 2048, 2);
         g_assert_cmphex(qtest_readl(t->qts, ram), ==, 2);
         g_assert_cmphex(qtest_readl(t->qts, ram + 2 * PAGE), ==, 0);
-        /* Of others: another address space, nothing, and the page behind. */
+        /*
+         * These flush another address space, nothing, and only the second
+         * page.
+         */
         run_flush(t, engine, 5, VA, 2 * PAGE);
         run_flush(t, engine, 4, VA, 0);
         run_flush(t, engine, 4, VA + PAGE, PAGE);
@@ -457,7 +486,7 @@ static void test_tlb(void)
         g_assert_cmphex(qtest_readl(t->qts, ram), ==, 3);
         g_assert_cmphex(qtest_readl(t->qts, ram + 2 * PAGE), ==, 4);
     }
-    /* A part of a large leaf is all of it. */
+    /* A flush of a part of a large leaf flushes all of it. */
     map_2m(&s, VA_LARGE, TSR_PTE_NULL | MAPPED);
     fill(&s, VA_LARGE, 1, 4);
     qtest_writeq(t->qts, entry_at(&s, VA_LARGE, 1), 0);
@@ -468,7 +497,7 @@ static void test_tlb(void)
     tsr_stop(t);
 }
 
-/* In strict mode a stale translation is an error by itself. */
+/* In strict mode the use of a stale translation is an error. */
 static void test_stale(void)
 {
     TsrTest *t = tsr_start("strict=on");
@@ -484,7 +513,7 @@ static void test_stale(void)
                  4 << TSR_ACCESS_ASID_SHIFT | TSR_ACCESS_WRITE);
     g_assert_cmphex(qtest_readl(t->qts, ram), ==, 1);
     g_assert_cmphex(qtest_readl(t->qts, ram + PAGE), ==, 0);
-    /* Also one whose tables have gone. */
+    /* The same if the tables behind it are gone. */
     qtest_writeq(t->qts, entry_at(&s, VA, 2), 0);
     g_assert_cmpuint(try_fill(&s, VA, 1, 2), ==, TSR_ERR_STRICT_TLB);
     tsr_expect_errors(t, TSR_ERR_STRICT_TLB, 1);
@@ -494,7 +523,7 @@ static void test_stale(void)
     tsr_stop(t);
 }
 
-/* A reset of the engine forgets. */
+/* A reset of the engine empties its TLB. */
 static void test_reset(void)
 {
     TsrTest *t = tsr_start("strict=on");
@@ -522,7 +551,10 @@ static void write_ptes(TsrCmd *c, uint32_t flags, uint32_t count, uint64_t at,
             (uint32_t)(value >> 32), (uint32_t)step, (uint32_t)(step >> 32));
 }
 
-/* A range, a list, and tables in VRAM that another packet fills. */
+/*
+ * WRITE_PTES of ranges and of a list, for tables in VRAM that another
+ * WRITE_PTES clears.
+ */
 static void test_write_ptes(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -563,7 +595,7 @@ static void test_write_ptes(void)
     g_assert_cmphex(qtest_readl(t->qts, ram + 2 * PAGE), ==, 0x888);
     g_assert_cmpuint(try_fill(&s, va + 510 * PAGE, 1, 1), ==, TSR_ERR_MMU);
     tsr_expect_errors(t, TSR_ERR_MMU, 1);
-    /* A directory that has been given up. */
+    /* a directory whose memory was freed */
     c->n = 0;
     tsr_mark(c, TSR_MARK_FREE, tables + PAGE, PAGE);
     flush(c, 6, 0, 1ULL << TSR_VM_ADDRESS_BITS);
@@ -572,7 +604,7 @@ static void test_write_ptes(void)
     tsr_stop(t);
 }
 
-/* Tables in guest memory are written by the same packet. */
+/* The same packet writes tables in guest memory. */
 static void test_write_ptes_ram(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -600,7 +632,7 @@ static void test_write_ptes_ram(void)
     tsr_stop(t);
 }
 
-/* What the manual says of the packets that are wrong, whatever is mapped (3.7). */
+/* Errors in packets that do not depend on any mapping (manual, 3.7). */
 #define GART    0xb0000000u
 #define NOWHERE 0x70000000u
 #define RAM     0x04000000u
@@ -688,7 +720,7 @@ static uint32_t run_ib(TsrTest *t, const Space *s, uint32_t flags, uint64_t va,
     return qtest_readl(t->qts, t->record + TSR_REC_STATUS);
 }
 
-/* Commands of a user, themselves in pages that lie anywhere. */
+/* A user's IB at a virtual address, in scattered pages. */
 static void test_virtual_ib(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -701,7 +733,7 @@ static void test_virtual_ib(void)
     map_page(&s, VA, (ram + 2 * PAGE) | TSR_PTE_VALID);
     map_page(&s, VA + PAGE, ram | TSR_PTE_VALID);
     map_page(&s, VA_LARGE, target | MAPPED);
-    /* The buffer is not at the start of a page, nor is the part that runs. */
+    /* Neither the IB nor the part that runs starts at a page boundary. */
     c->n = (start - 256) / 4;
     tsr_bind_buffer(c, 5, VA_LARGE, PAGE, TSR_FORMAT_R32, RW);
     for (int i = 0; i < 64; i++) {
@@ -716,12 +748,12 @@ static void test_virtual_ib(void)
         g_assert_cmphex(qtest_readl(t->qts, target + i * 4), ==, 0x1000 + i);
     }
     tsr_expect_no_errors(t);
-    /* It ends where no page is. */
+    /* The IB ends in an unmapped page. */
     g_assert_cmpuint(run_ib(t, &s, flags, VA + 2 * PAGE - 8, 16, 8), ==,
                      TSR_ERR_MMU);
     g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, VA + 2 * PAGE);
     tsr_expect_errors(t, TSR_ERR_MMU, 1);
-    /* What is before a page that is not there runs. */
+    /* The packets before an unmapped page run. */
     c->n = 0;
     tsr_bind_buffer(c, 5, VA_LARGE, PAGE, TSR_FORMAT_R32, RW);
     tsr_fill(c, 5, 0, 0, 1, 1, 0x4321);
@@ -731,7 +763,7 @@ static void test_virtual_ib(void)
     g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, VA + 2 * PAGE);
     g_assert_cmphex(qtest_readl(t->qts, target), ==, 0x4321);
     tsr_expect_errors(t, TSR_ERR_MMU, 1);
-    /* A buffer does not end the address space it is in. */
+    /* An IB at a virtual address cannot leave its address space. */
     for (int i = 0; i < 2; i++) {
         c->n = 0;
         tsr_put(c, i ? TSR_OP_SET_VM : TSR_OP_JOB_BEGIN, 0, 4, 1, 0, 0);
@@ -740,7 +772,7 @@ static void test_virtual_ib(void)
                          TSR_ERR_PACKET);
         tsr_expect_errors(t, TSR_ERR_PACKET, 1);
     }
-    /* What is a user's may not change address spaces. */
+    /* A user's IB cannot change the address space. */
     c->n = 0;
     set_vm(c, &s);
     qtest_bufwrite(t->qts, ram, c->d, c->n * 4);
@@ -759,13 +791,16 @@ static void test_scope(void)
 
     qtest_memset(t->qts, ram, 0, PAGE);
     map_page(&s, vram, ram | MAPPED);
-    /* A slot bound before is unbound. */
+    /* SET_VM unbinds the slots. */
     c = g_new0(TsrCmd, 1);
     tsr_bind_buffer(c, 5, vram, PAGE, TSR_FORMAT_R32, RW);
     set_vm(c, &s);
     tsr_fill(c, 5, 0, 0, 1, 1, 1);
     tsr_run_err(t, RENDER, c, TSR_ERR_SLOT_UNBOUND);
-    /* Back to GPU addresses: likewise, and then they are what they were. */
+    /*
+     * The return to GPU addresses unbinds them as well; the addresses are
+     * unchanged.
+     */
     c->n = 0;
     set_vm(c, &s);
     tsr_bind_buffer(c, 5, vram, PAGE, TSR_FORMAT_R32, RW);
@@ -779,7 +814,7 @@ static void test_scope(void)
     g_assert_cmphex(vram_word(t, 0), ==, 3);
     fill(&s, vram, 1, 5);
     g_assert_cmphex(qtest_readl(t->qts, ram), ==, 5);
-    /* The next job has none; nor does it keep slots that are virtual. */
+    /* The next job uses GPU addresses again. */
     c->n = 0;
     tsr_bind_buffer(c, 6, vram, PAGE, TSR_FORMAT_R32, RW);
     tsr_fill(c, 6, 0, 0, 1, 1, 6);
@@ -789,7 +824,10 @@ static void test_scope(void)
     tsr_stop(t);
 }
 
-/* A device without: no packet, no register, no capability. */
+/*
+ * A device without address spaces has no packets, registers and capability for
+ * them.
+ */
 static void test_off(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -820,12 +858,12 @@ static void test_registers(void)
     tsr_stop(t);
 }
 
-/* ---- Everything through it ----------------------------------------------- */
+/* ---- Surfaces at virtual addresses --------------------------------------- */
 
-#define SIDE 256                        /* of a surface, texels */
+#define SIDE 256                        /* of a surface, in texels */
 #define SURFACE_BYTES (SIDE * SIDE * 4)
 
-/* Pages of a surface, in VRAM and the system, in no order. */
+/* Map a surface to pages of VRAM and of system memory, in random order. */
 static void map_shuffled(Space *s, uint64_t va, uint64_t vram, uint64_t ram,
                          GRand *rand)
 {
@@ -879,7 +917,10 @@ static void put_scene(TsrCmd *c, const uint64_t base[3])
             TSR_SAMPLER_LINEAR | TSR_BLEND_ALPHA << 8, 0xffffffff, 0);
 }
 
-/* RES-5: what engines make of surfaces does not depend on where their pages are. */
+/*
+ * RES-5: what engines draw does not depend on where the pages of a surface
+ * are.
+ */
 static void test_scene(void)
 {
     g_autofree uint8_t *want = g_malloc(SURFACE_BYTES);
@@ -923,7 +964,10 @@ static void test_scene(void)
     tsr_stop(t);
 }
 
-/* One side of an overlapping copy in one piece, the other in many. */
+/*
+ * An overlapping copy with one extent as its source and several as its
+ * destination.
+ */
 static void test_overlap(void)
 {
     g_autofree uint32_t *model = g_new(uint32_t, 3 * MIB / 4);
@@ -933,7 +977,7 @@ static void test_overlap(void)
     Space s = new_space(t, 8);
     const uint32_t words = 2 * MIB / 4, shift = 1000;
 
-    /* 2 MiB of VRAM, then pages of the system. */
+    /* 2 MiB of VRAM, followed by pages of system memory. */
     map_2m(&s, VA_LARGE, (tsr_seg_base(t, 1)) | TSR_PTE_VRAM | MAPPED);
     for (int i = 0; i < 16; i++) {
         map_page(&s, VA_LARGE + 2 * MIB + i * PAGE,

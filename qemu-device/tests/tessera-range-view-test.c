@@ -11,12 +11,12 @@
                 "gart-size=4M,firmware-size=1M"
 #define TURNS   60
 
-/* A surface in segment 1, the range that shows it, and what it should hold. */
+/* A surface in segment 1, the range that shows it, and its expected rows. */
 typedef struct Shown {
     TsrTest *t;
     uint32_t range, layout, pitch, height;
-    uint64_t base;              /* offset in segment 1, and in the window */
-    uint64_t window;            /* address of the first row's first byte */
+    uint64_t base;              /* offset in segment 1, and in window */
+    uint64_t window;            /* bus address of the first row */
     uint8_t *rows;
 } Shown;
 
@@ -47,7 +47,7 @@ static void turn_off(Shown *s)
     tsr_w32(s->t, TSR_SWR(s->range) + TSR_SWR_CONTROL, 0);
 }
 
-/* The paging engine swizzles rows into the surface, whole tiles. */
+/* Let the paging engine swizzle the rows into the surface, in whole tiles. */
 static void engine_write_all(Shown *s)
 {
     uint32_t padded = s->pitch * ROUND_UP(s->height, TSR_TILE_ROWS);
@@ -78,7 +78,7 @@ static void stop(Shown *s)
     s->rows = NULL;
 }
 
-/* What a CPU sees through the range. */
+/* Compare what a CPU reads through the range with the rows. */
 static void check_view(Shown *s)
 {
     g_autofree uint8_t *got = g_malloc(bytes(s));
@@ -87,7 +87,10 @@ static void check_view(Shown *s)
     g_assert_cmpmem(got, bytes(s), s->rows, bytes(s));
 }
 
-/* What the paging engine sees: a job, and so a doorbell. */
+/*
+ * Compare what the paging engine reads with the rows. Its doorbell makes the
+ * device write back the stores of CPUs.
+ */
 static void check_engine(Shown *s)
 {
     uint32_t padded = s->pitch * ROUND_UP(s->height, TSR_TILE_ROWS);
@@ -102,7 +105,7 @@ static void check_engine(Shown *s)
     g_assert_cmpmem(got, bytes(s), s->rows, bytes(s));
 }
 
-/* A few bytes, or many, across rows and tiles. */
+/* Write few or many bytes as a CPU, across rows and tiles. */
 static void cpu_write(Shown *s)
 {
     uint32_t n = any(4) ? 1 + any(8) : 1 + any(20000);
@@ -116,7 +119,7 @@ static void cpu_write(Shown *s)
     qtest_memwrite(s->t->qts, s->window + at, s->rows + at, n);
 }
 
-/* A rectangle of single bytes. */
+/* Add a fill of single bytes. */
 static void put_fill(Shown *s, TsrCmd *c, uint32_t x, uint32_t y, uint32_t w,
                      uint32_t h, uint8_t value)
 {
@@ -148,7 +151,10 @@ static void engine_write(Shown *s)
     tsr_run_ok(s->t, RENDER, c);
 }
 
-/* SWZ-32: in turns, each sees what the other has written. */
+/*
+ * SWZ-32: CPU and engines write in random order, and each sees what the other
+ * wrote.
+ */
 static void check_turns(const char *props)
 {
     static const struct {
@@ -199,7 +205,7 @@ static void test_turns(void)
     check_turns(SIZES ",strict=on");
 }
 
-/* A job that fills behind a WAIT, which a store to @gate lets go. */
+/* Start a job that fills after a WAIT. A store to @gate ends the WAIT. */
 static uint64_t fill_later(Shown *s, uint64_t gate, uint32_t x, uint32_t w,
                            uint8_t value)
 {
@@ -230,8 +236,8 @@ static uint64_t fill_later(Shown *s, uint64_t gate, uint32_t x, uint32_t w,
 }
 
 /*
- * SWZ-32: between a doorbell and a fence both write, every other byte each.
- * None loses any of its own.
+ * SWZ-32: between a doorbell and a fence, a CPU and an engine write
+ * alternating bytes. Neither may lose its own.
  */
 static void test_neighbours(void)
 {
@@ -263,7 +269,10 @@ static void test_neighbours(void)
     }
 }
 
-/* SWZ-32: an engine writes one word of a tile, to which it is no surface. */
+/*
+ * SWZ-32: an engine writes one word of a tile through a slot that is a linear
+ * buffer.
+ */
 static void test_word(void)
 {
     enum { WORD = 300 };        /* in the first tile: byte 48 of row 9 */
@@ -284,7 +293,7 @@ static void test_word(void)
     tsr_stop(t);
 }
 
-/* An engine does not reach what a range shows, be it memory or not. */
+/* Engines cannot access the window of a range, whether it is RAM or traps. */
 static void check_engines_out(const char *props)
 {
     Shown s = { .layout = TSR_LAYOUT_TILE4K, .pitch = 256, .height = 32 };
@@ -317,7 +326,7 @@ static void test_engines_out(void)
     check_engines_out(SIZES ",strict=on");
 }
 
-/* The surface as it lies in VRAM, seen by the paging engine behind its range. */
+/* Compare the surface in VRAM, as the paging engine reads it, and finish. */
 static void check_written_back(Shown *s, TsrTest *t)
 {
     s->t = t;
@@ -325,7 +334,10 @@ static void check_written_back(Shown *s, TsrTest *t)
     stop(s);
 }
 
-/* SWZ-32: a range that ends, and a reset, leave in VRAM what CPUs have written. */
+/*
+ * SWZ-32: when a range is disabled, and at a reset, the stores of CPUs are
+ * written back to VRAM.
+ */
 static void test_ends(void)
 {
     TsrTest *t = tsr_start(SIZES);
@@ -336,11 +348,17 @@ static void test_ends(void)
     start(&s, t);
     cpu_write(&s);
     turn_off(&s);
-    /* not by a doorbell: BAR 2 shows VRAM, and the first byte is the first */
+    /*
+     * BAR 2 shows them without a doorbell. The first byte of a surface is the
+     * same byte in each layout.
+     */
     first = qpci_io_readb(t->dev, t->vram, s.base);
     g_assert_cmphex(first, ==, s.rows[0]);
     check_engine(&s);
-    /* others' rows are not to be found where this one's were */
+    /*
+     * A disabled range leaves no rows in the window for the next range to
+     * show.
+     */
     if (tsr_qom_get(t, "x-range-views")) {
         g_assert_cmphex(qtest_readq(t->qts, s.window), ==, 0);
     }
@@ -355,7 +373,7 @@ static void test_ends(void)
     tsr_stop(t);
 }
 
-/* SWZ-32: a migration takes along what no doorbell has told of. */
+/* SWZ-32: a migration includes stores that no doorbell has written back. */
 static void test_migrate(void)
 {
     TsrTest *t = tsr_start(SIZES);
@@ -375,7 +393,7 @@ static void test_migrate(void)
     tsr_stop(t);
 }
 
-/* SWZ-32: a picture shows it without a doorbell. */
+/* SWZ-32: scan-out shows stores of a CPU without a doorbell. */
 static void test_picture(void)
 {
     TsrTest *t = tsr_start(SIZES ",outputs=1");

@@ -1,5 +1,5 @@
 /*
- * QTest: identification, segment descriptors, register access rules
+ * QTest: identification, segment descriptors and register access rules
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -70,7 +70,10 @@ static void check_segment(TsrTest *t, uint32_t i, uint32_t id, uint32_t flags,
     g_assert_cmpstr(text, ==, name);
 }
 
-/* SEG-3: the count, then one descriptor each; SEG-5: ids; SEG-6: ranges. */
+/*
+ * SEG-3: the count, and one descriptor for each segment. SEG-5: ids. SEG-6:
+ * address ranges.
+ */
 static void test_descriptors(void)
 {
     const uint64_t mib = 1 << 20;
@@ -87,12 +90,12 @@ static void test_descriptors(void)
     g_assert_cmphex(tsr_hidden_base(t), ==, 0xc0000000);
     g_assert_cmphex(tsr_r64(t, TSR_ID_HIDDEN_SIZE_LO), ==, 8 * mib);
     tsr_expect_no_errors(t);
-    /* What lies behind the last descriptor does not exist. */
+    /* There is no register behind the last descriptor. */
     tsr_r32(t, TSR_SEG(4) + TSR_SEG_ID);
     tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
     tsr_stop(t);
 
-    /* Absent segments leave no gap in the table; ids stay. */
+    /* An absent segment leaves no gap in the table, and the ids stay. */
     t = tsr_start("vram-size=4M,vram-hidden-size=0,agp-ro-size=0,"
                   "gart-size=8M,gart-commit=4M,io-coherent=off");
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SEGMENTS), ==, 2);
@@ -103,7 +106,7 @@ static void test_descriptors(void)
     g_assert_cmphex(tsr_r64(t, TSR_SEG(1) + TSR_SEG_COMMIT_LO), ==, 4 * mib);
     tsr_stop(t);
 
-    /* SEG-31: what survives standby is announced, of that segment only. */
+    /* SEG-31: only the segment that survives standby announces it. */
     t = tsr_start("vram-preserved=on,host-aperture-size=0");
     check_segment(t, 0, 1, VISIBLE | TSR_SEGF_PRESERVED_STANDBY, 0x80000000,
                   64 * mib, "vram");
@@ -173,7 +176,7 @@ static void test_error_records(void)
     tsr_err_clear(t);
     g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_SELECT), ==, 0);
     tsr_r32(t, 0x5f0);
-    tsr_w32(t, TSR_FW_START, 1); /* of nothing */
+    tsr_w32(t, TSR_FW_START, 1); /* no image */
     tsr_r32(t, 0x5f4);
     g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_TYPE), ==, TSR_ERR_REGISTER);
     tsr_w32(t, TSR_ERR_REC_SELECT, TSR_ERR_FIRMWARE);
@@ -232,7 +235,7 @@ static void test_interrupt_block(void)
     TsrTest *t = tsr_start("");
     uint64_t msix = tsr_msix_enable(t);
 
-    /* Masked: remembered, raised when unmasked. */
+    /* A masked interrupt is remembered, and raised when it is unmasked. */
     tsr_w32(t, TSR_CTRL_PING, 1);
     g_assert_cmphex(tsr_r32(t, TSR_INT_STATUS), ==, TSR_INT_PING);
     g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ERROR));
@@ -253,7 +256,7 @@ static void test_interrupt_block(void)
     tsr_stop(t);
 }
 
-/* BAR 2 is segment 1, linear: a byte written by the CPU is the GPU's. */
+/* BAR 2 is segment 1, linear: CPU and GPU see each other's bytes. */
 static void test_bar2(void)
 {
     TsrTest *t = tsr_start("vram-size=4M");
@@ -269,7 +272,7 @@ static void test_bar2(void)
     tsr_stop(t);
 }
 
-/* SEG-14, SEG-16: microcode lives in hidden VRAM, and is checked. */
+/* SEG-14, SEG-16: microcode is in hidden VRAM, and is checked. */
 static void test_firmware(void)
 {
     TsrTest *t = tsr_start("");
@@ -287,7 +290,7 @@ static void test_firmware(void)
     tsr_w32(t, TSR_FW_SIZE, 4096);
     tsr_w32(t, TSR_FW_START, 1);
     tsr_expect_errors(t, TSR_ERR_FIRMWARE, 1);
-    /* More or less of it than there is. */
+    /* A size that is larger or smaller than the image. */
     tsr_load_firmware(t);
     tsr_w32(t, TSR_FW_SIZE, TSR_FW_BYTES + 4);
     tsr_w32(t, TSR_FW_START, 1);
@@ -302,7 +305,7 @@ static void test_firmware(void)
     tsr_stop(t);
 }
 
-/* A reset that does not end is ended by the next one. */
+/* A reset that is stuck ends with the next reset. */
 static void test_device_reset_stuck(void)
 {
     TsrTest *t = tsr_start("x-fail-reset=2");
@@ -314,11 +317,11 @@ static void test_device_reset_stuck(void)
                         TSR_STATUS_RESETTING);
         g_usleep(1000);
     }
-    /* Who stops the machine does not end it. */
+    /* A stop of the machine does not end it. */
     qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
     qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
     g_assert_cmphex(tsr_r32(t, TSR_CTRL_STATUS), ==, TSR_STATUS_RESETTING);
-    /* Engines cannot be enabled meanwhile. */
+    /* Engines cannot be enabled during a reset. */
     tsr_err_clear(t);
     tsr_w32(t, TSR_ENG(PAGING) + TSR_ENG_CONTROL, TSR_ENG_ENABLE);
     g_assert_cmphex(tsr_r32(t, TSR_ENG(PAGING) + TSR_ENG_CONTROL), ==, 0);
@@ -358,7 +361,7 @@ static void test_device_reset(void)
     tsr_stop(t);
 }
 
-/* A machine that is being recorded takes no device. */
+/* The device refuses a machine that is recorded. */
 static void test_record(void)
 {
     g_autofree char *path = g_strdup_printf("%s/tessera-record-%d",

@@ -39,7 +39,7 @@ static void check_name(TsrTest *t, uint32_t i, const char *name)
     g_assert_cmpstr(text, ==, name);
 }
 
-/* Numbers, and addresses, follow the list. */
+/* Ids and addresses follow the order of the list. */
 static void test_order(void)
 {
     TsrTest *t = tsr_start(MIXED);
@@ -66,7 +66,7 @@ static void test_order(void)
     tsr_stop(t);
 }
 
-/* A word of its own in the first and the last page of each memory segment. */
+/* A distinct word for the first and the last page of each memory segment. */
 static uint64_t word(uint32_t segment, uint32_t last)
 {
     return 0x5e90000 + segment * 2 + last;
@@ -119,7 +119,7 @@ static void test_memory(void)
     check_memory("segments=vram:1M,firmware-size=1M");
 }
 
-/* As many as there may be: apertures, then memory that BAR 2 does not show all of. */
+/* The maximum of segments: apertures, visible and hidden VRAM in turn. */
 static void test_most(void)
 {
     g_autoptr(GString) props = g_string_new("firmware-size=1M,segments=");
@@ -134,7 +134,7 @@ static void test_most(void)
     check_memory(props->str);
 }
 
-/* Packets name an aperture by its number, whatever is before it. */
+/* Packets name an aperture by its id, whatever segments precede it. */
 static void test_apertures(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -154,7 +154,7 @@ static void test_apertures(void)
     tsr_stop(t);
 }
 
-/* A swizzled surface of the second segment that the CPU sees. */
+/* A swizzling range works in the second CPU-visible segment. */
 static void check_range(const char *props)
 {
     TsrTest *t = tsr_start(props);

@@ -1,5 +1,5 @@
 /*
- * QTest: strict mode, every kind of error it knows
+ * QTest: strict mode, with each kind of error that it reports
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,7 +24,7 @@ static void read_job(TsrCmd *c, uint64_t gpa, uint64_t dst)
     tsr_copy(c, 1, 0, 0, 0, 0, 0, 4, 1);
 }
 
-/* Reads of VRAM never written since it was allocated. */
+/* Reads of VRAM that was never written since it was allocated. */
 static void test_unwritten(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -38,7 +38,7 @@ static void test_unwritten(void)
     tsr_transfer(c, TSR_TRANSFER_DST_PAGES, 0, vram, t->bounce_list, 4096, 0,
                  0, 0);
     tsr_run_err(t, PAGING, c, TSR_ERR_STRICT_UNWRITTEN);
-    /* What ends with its page says nothing of the next. */
+    /* A write or mark that ends with a page does not affect the next page. */
     c->n = 0;
     tsr_page_fill(c, 0, vram, 4096);
     tsr_mark(c, TSR_MARK_ALLOCATED, vram, 4096);
@@ -48,7 +48,10 @@ static void test_unwritten(void)
     tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
     read_job(c, vram + 12288, hidden);
     tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
-    /* Any engine's write makes the page defined; the CPU must say so. */
+    /*
+     * A write of any engine makes the page valid. For stores of a CPU,
+     * software has to mark it.
+     */
     fill_job(c, vram);
     tsr_run_ok(t, RENDER, c);
     read_job(c, vram, hidden);
@@ -57,7 +60,7 @@ static void test_unwritten(void)
     tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
     tsr_mark_register(t, TSR_MARK_VALID, vram + 4096, 4096);
     tsr_run_ok(t, RENDER, c);
-    /* Allocated again: undefined again. */
+    /* A page that is allocated again is undefined again. */
     tsr_mark_register(t, TSR_MARK_ALLOCATED, vram, 8192);
     tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
     c->n = 0;
@@ -102,7 +105,7 @@ static void test_freed(void)
     tsr_page_fill(c, 0, vram, 8192);
     tsr_run_err(t, PAGING, c, TSR_ERR_STRICT_FREED);
     expect_poison(t, 4096, 4096);
-    /* By packet, and back into use. */
+    /* The same by packets; one page comes back into use. */
     c->n = 0;
     tsr_mark(c, TSR_MARK_ALLOCATED, vram + 4096, 4096);
     tsr_page_fill(c, 0, vram + 4096, 4096);
@@ -116,7 +119,7 @@ static void test_freed(void)
     tsr_stop(t);
 }
 
-/* The job reads memory that a reset has taken. */
+/* The job must fail, because the reset has lost the memory that it reads. */
 static void expect_lost(TsrTest *t, uint32_t engine, const TsrCmd *c,
                         const char *what)
 {
@@ -130,7 +133,10 @@ static void expect_lost(TsrTest *t, uint32_t engine, const TsrCmd *c,
     tsr_expect_errors(t, TSR_ERR_STRICT_UNWRITTEN, 1);
 }
 
-/* SEG-31: with x-lose-vram a reset takes what is not announced as preserved. */
+/*
+ * SEG-31: with x-lose-vram a reset loses all memory that is not announced as
+ * preserved.
+ */
 static void check_reset_loses(const char *props, bool kept)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -145,7 +151,10 @@ static void check_reset_loses(const char *props, bool kept)
     tsr_device_reset(t);
     tsr_engine_start(t, RENDER, 4096);
     tsr_engine_start(t, PAGING, 4096);
-    /* What no segment has is announced by nobody: microcode, page tables. */
+    /*
+     * Nothing announces hidden memory (microcode, page tables), as it is in no
+     * segment.
+     */
     c->n = 0;
     tsr_transfer(c, TSR_TRANSFER_DST_PAGES, 0, own, t->bounce_list, 4096, 0, 0,
                  0);
@@ -171,7 +180,7 @@ static void test_reset_loses(void)
     check_reset_loses("strict=on,x-lose-vram=on,vram-preserved=on", true);
 }
 
-/* KiB of memory that QEMU has; 0 where the host does not tell. */
+/* Return the resident KiB of QEMU, or 0 if the host does not tell. */
 static uint64_t resident_kib(TsrTest *t)
 {
     g_autofree char *path = g_strdup_printf("/proc/%d/status",
@@ -186,7 +195,7 @@ static uint64_t resident_kib(TsrTest *t)
     return line ? g_ascii_strtoull(line + strlen("VmRSS:"), NULL, 10) : 0;
 }
 
-/* SEG-31: what was never used takes neither time nor memory to lose. */
+/* SEG-31: losing memory that was never used takes neither time nor memory. */
 static void test_reset_loses_much(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -203,7 +212,10 @@ static void test_reset_loses_much(void)
     tsr_stop(t);
 }
 
-/* The job goes on with another buffer, with the slots it has, and fills; its status. */
+/*
+ * Continue the job with an IB that fills @slot, as it is bound. Return the
+ * status.
+ */
 static uint32_t fill_kept_slot(TsrTest *t, uint32_t slot)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -222,7 +234,10 @@ static uint32_t fill_kept_slot(TsrTest *t, uint32_t slot)
     return qtest_readl(t->qts, t->record + TSR_REC_STATUS);
 }
 
-/* Evicted: the page is poisoned, and slots onto it die until bound again. */
+/*
+ * An evicted page is poisoned, and slots on it are stale until they are bound
+ * again.
+ */
 static void test_evicted_and_stale(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -237,24 +252,24 @@ static void test_evicted_and_stale(void)
     tsr_run_ok(t, RENDER, c);
     c->n = 0;
     tsr_mark(c, TSR_MARK_EVICTED, vram, 4096);
-    tsr_mark(c, TSR_MARK_ALLOCATED, vram, 4096); /* somebody else's now */
+    tsr_mark(c, TSR_MARK_ALLOCATED, vram, 4096); /* reused */
     tsr_run_ok(t, PAGING, c);
     expect_poison(t, 0, 4096);
     tsr_expect_no_errors(t);
-    /* The slot of what stayed can be used... */
+    /* A slot on a page that stayed works. */
     g_assert_cmpuint(fill_kept_slot(t, 1), ==, 0);
-    /* ...and that of what moved cannot. */
+    /* A slot on a page that was evicted does not work. */
     g_assert_cmpuint(fill_kept_slot(t, 0), ==, TSR_ERR_STRICT_STALE_SLOT);
     g_assert_cmpuint(tsr_r32(t, TSR_ERR_REC_SLOT), ==, 0);
     tsr_expect_errors(t, TSR_ERR_STRICT_STALE_SLOT, 1);
-    /* A new bind into an evicted range is an error of its own kind. */
+    /* A new binding to an evicted range is another type of error. */
     tsr_mark_register(t, TSR_MARK_EVICTED, vram, 4096);
     fill_job(c, vram);
     tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_EVICTED);
     tsr_stop(t);
 }
 
-/* A slot is stale whichever of its pages is evicted, and those beside are not. */
+/* A slot becomes stale if any of its pages is evicted, and no other page. */
 static void test_stale_by_a_page(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -281,7 +296,10 @@ static void test_stale_by_a_page(void)
     tsr_stop(t);
 }
 
-/* So it is by registers, of as much as is poisoned later, too. */
+/*
+ * The same with registers, also for a range so large that it is poisoned
+ * later.
+ */
 static void test_stale_by_registers(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -323,7 +341,7 @@ static void draw_job(TsrCmd *c, uint64_t vram, uint32_t missing, bool textured)
             1, 0, 3);
 }
 
-/* SPLIT: engine state is undefined when a part begins. */
+/* SPLIT: the engine state is undefined at the start of each part. */
 static void test_state(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -338,7 +356,7 @@ static void test_state(void)
     for (uint32_t i = 0; i < TSR_STATE_COUNT; i++) {
         bool texture = i == TSR_STATE_TEXTURE_SLOT || i == TSR_STATE_SAMPLER;
 
-        /* Every register is set in the job before: that does not help. */
+        /* The job before sets all registers, which must not help. */
         draw_job(c, vram, TSR_STATE_COUNT, true);
         tsr_run_ok(t, RENDER, c);
         draw_job(c, vram, i, true);
@@ -351,7 +369,7 @@ static void test_state(void)
         }
     }
     tsr_stop(t);
-    /* Without strict mode old state may survive. */
+    /* Without strict mode the old state may still be there. */
     t = tsr_start("");
     vram = tsr_seg_base(t, 1);
     tsr_load_firmware(t);
@@ -363,7 +381,7 @@ static void test_state(void)
     tsr_stop(t);
 }
 
-/* PAGE-9: a page that is given up is unmapped before it is mapped again. */
+/* PAGE-9: a page must be unmapped before it is mapped again. */
 static void test_overlap(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -394,7 +412,7 @@ static void test_overlap(void)
     tsr_run_ok(t, RENDER, c);
     tsr_gpu_read(t, vram, &got, 8);
     g_assert_cmphex(got, ==, 0x1111111111111111);
-    /* Of a packet each page that was mapped counts. */
+    /* Each mapped page that a packet maps again counts. */
     for (uint32_t mapped = 1; mapped <= 2; mapped++) {
         c->n = 0;
         tsr_map(c, 4, 1, 2, tsr_list(t, ptes, 2));
@@ -406,7 +424,7 @@ static void test_overlap(void)
     tsr_stop(t);
 }
 
-/* Counted, and yet harmless: PAGE-9. */
+/* PAGE-9: an access to an unmapped page is counted, and yet harmless. */
 static void test_dummy(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -414,7 +432,7 @@ static void test_dummy(void)
     uint64_t gart = tsr_seg_base(t, 4), vram = tsr_seg_base(t, 1), got;
     uint64_t dummy = tsr_alloc(t, 4096);
 
-    /* With no page to show yet, unmapping is a mistake of its own. */
+    /* Unmapping is an error while there is no dummy page to show. */
     tsr_unmap(c, 4, 0, 1);
     tsr_run_ok(t, PAGING, c);
     tsr_expect_errors(t, TSR_ERR_STRICT_DUMMY, 1);
@@ -462,7 +480,7 @@ static void test_mark_errors(void)
     tsr_stop(t);
 }
 
-/* With strict off, declarations do nothing and nothing is refereed. */
+/* Without strict mode, MARK has no effect and no access is checked. */
 static void test_off(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);

@@ -1,6 +1,8 @@
 /*
- * QTest: swizzling ranges, against a loop over address bits. In strict mode, so
- * that each access traps; tessera-range-view-test.c has the others.
+ * QTest: swizzling ranges, compared with a loop over address bits
+ *
+ * The tests use strict mode, where each access traps.
+ * tessera-range-view-test.c covers ranges that are RAM.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -33,7 +35,7 @@ static void set_range(TsrTest *t, uint32_t i, const Range *r)
                     TSR_SWR_ENABLE);
 }
 
-/* What cannot be on is off, which is no mistake. */
+/* A range that cannot be enabled stays disabled, which is no error. */
 static void expect_status(TsrTest *t, uint32_t i, const Range *r,
                           uint32_t status)
 {
@@ -45,7 +47,7 @@ static void expect_status(TsrTest *t, uint32_t i, const Range *r,
     tsr_expect_no_errors(t);
 }
 
-/* The manual's figure, one address bit at a time. */
+/* The figure in the manual, one address bit at a time. */
 static uint64_t swizzled(const Range *r, uint64_t at)
 {
     uint32_t xb = at % r->pitch, y = at / r->pitch, bit;
@@ -63,7 +65,7 @@ static uint64_t swizzled(const Range *r, uint64_t at)
     return r->base + off;
 }
 
-/* Bytes as BAR 2 shows them without a range, lowest first. */
+/* Return bytes as BAR 2 shows them without a range, lowest first. */
 static uint64_t expected(TsrTest *t, const Range *r, uint64_t at, uint32_t n)
 {
     uint64_t value = 0;
@@ -91,7 +93,10 @@ static void wr(TsrTest *t, uint64_t offset, uint64_t value, uint32_t n)
                    offset, &value, n);
 }
 
-/* Any size, any alignment; across rows and tiles; first and last byte. */
+/*
+ * Access the surface with any size and alignment, across rows and tiles, up to
+ * its first and last byte.
+ */
 static void check_surface(TsrTest *t, const Range *r)
 {
     uint64_t bytes = (uint64_t)r->pitch * r->height;
@@ -112,7 +117,7 @@ static void check_surface(TsrTest *t, const Range *r)
         g_assert_cmphex(rd(t, r->base + at, n), ==, expected(t, r, at, n));
     }
     tsr_expect_no_errors(t);
-    /* Behind the surface, half of it behind, and before it. */
+    /* Behind the surface, across its end, and before it. */
     g_assert_cmphex(rd(t, r->base + bytes, 1), ==, 0xff);
     tsr_expect_errors(t, TSR_ERR_SWIZZLE_RANGE, 1);
     g_assert_cmphex(rd(t, r->base + bytes - 4, 8), ==, ONES);
@@ -133,7 +138,7 @@ static void fill(TsrTest *t, uint64_t bytes)
     tsr_run_ok(t, PAGING, c);
 }
 
-/* SWZ-6, SWZ-8, SWZ-26: any range, either layout, any pitch and size. */
+/* SWZ-6, SWZ-8, SWZ-26: any range with either layout and any pitch and size. */
 static void check_surfaces(const char *props)
 {
     static const struct {
@@ -172,7 +177,7 @@ static void test_surfaces(void)
     check_surfaces("vram-size=9M,swizzle-ranges=1,strict=on");
 }
 
-/* SWZ-6: what the GPU swizzled the CPU sees linear, and the other way round. */
+/* SWZ-6: the CPU sees linear what the GPU has swizzled, and vice versa. */
 static void test_gpu(void)
 {
     enum { PITCH = 512, ROWS = 64, BYTES = PITCH * ROWS };
@@ -215,7 +220,10 @@ static void test_gpu(void)
     tsr_stop(t);
 }
 
-/* SWZ-31: set while an engine works, and while others are used. */
+/*
+ * SWZ-31: ranges are set while an engine works and while other ranges are
+ * used.
+ */
 static void test_busy(void)
 {
     TsrTest *t = tsr_start(SIZES ",x-hang-engine=0,strict=on");
@@ -238,7 +246,7 @@ static void test_busy(void)
     tsr_stop(t);
 }
 
-/* SWZ-28: one resource of all ranges, which runs out before they do. */
+/* SWZ-28: all ranges share a store, which is used up before the ranges are. */
 static void test_store(void)
 {
     const Range wide = { TSR_LAYOUT_TILE4K, 1152, 32, 0 };
@@ -255,17 +263,17 @@ static void test_store(void)
     expect_status(t, 0, &wide, TSR_SWR_UNSUPPORTED);
     check_surface(t, &half);
     check_surface(t, &other);
-    /* A range that is on is ready, whatever the others take. */
+    /* An enabled range is ready, whatever the others use. */
     g_assert_cmphex(tsr_r32(t, TSR_SWR(1) + TSR_SWR_STATUS), ==,
                     TSR_SWR_READY);
-    /* The last byte of the store. */
+    /* These two use up to the last byte of the store. */
     tsr_w32(t, TSR_SWR(2) + TSR_SWR_CONTROL, 0);
     g_assert_cmphex(tsr_r32(t, TSR_SWR(3) + TSR_SWR_STATUS), ==,
                     TSR_SWR_READY);
     set_range(t, 3, &third);
     set_range(t, 4, &(Range) { TSR_LAYOUT_MORTON, 256, 32, 0 });
     expect_status(t, 2, &other, TSR_SWR_UNAVAILABLE);
-    /* Surfaces may touch. */
+    /* Surfaces may adjoin, but not overlap. */
     tsr_w32(t, TSR_SWR(3) + TSR_SWR_CONTROL, 0);
     put_range(t, 3, &(Range) { TSR_LAYOUT_MORTON, 256, 32, 8192 });
     g_assert_cmphex(tsr_r32(t, TSR_SWR(3) + TSR_SWR_STATUS), ==,
@@ -280,7 +288,7 @@ static void test_store(void)
     tsr_stop(t);
 }
 
-/* SWZ-28: so much do all of them show together. */
+/* SWZ-28: all ranges together show a limited number of bytes. */
 static void test_bytes(void)
 {
     const char *props = "vram-size=128M,vram-hidden-size=4M,"
@@ -304,7 +312,7 @@ static void test_bytes(void)
     tsr_stop(t);
 }
 
-/* The referee judges the CPU; what it refuses is ones. */
+/* Strict mode checks accesses of CPUs. A refused one reads ones. */
 static void test_strict(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -331,7 +339,7 @@ static void test_strict(void)
     tsr_stop(t);
 }
 
-/* A reset ends them all; migration brings them. */
+/* A migration keeps the ranges, and a reset disables them. */
 static void test_reset_migrate(void)
 {
     TsrTest *t = tsr_start(SIZES ",strict=on");
@@ -352,7 +360,10 @@ static void test_reset_migrate(void)
     tsr_stop(t);
 }
 
-/* SWZ-26: the number is the device's; without any there is no window. */
+/*
+ * SWZ-26: the device defines the number of ranges. There is no window without
+ * any.
+ */
 static void test_none(void)
 {
     TsrTest *t = tsr_start(SIZES ",swizzle-ranges=0");

@@ -1,5 +1,6 @@
 /*
- * QTest: both swizzled layouts, both ways, against a loop over address bits
+ * QTest: both swizzled layouts in both directions, compared with a loop over
+ * address bits
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +12,7 @@
 #define ROWS 96u
 #define BYTES (PITCH * ROWS)
 
-/* The manual's figure, one address bit at a time. */
+/* The figure in the manual, one address bit at a time. */
 static uint32_t reference_at(uint32_t layout, uint32_t pitch, uint32_t xb,
                              uint32_t y)
 {
@@ -89,7 +90,7 @@ static void test_transfer(void)
             tsr_run_ok(t, PAGING, c);
             tsr_gpu_read(t, a, swz, BYTES);
             expect_layout(lin, swz, layout);
-            /* And back, over cleared memory. */
+            /* The way back, over cleared memory. */
             qtest_memset(t->qts, t->bounce, 0, BYTES);
             c->n = 0;
             tsr_page_fill(c, 0, b, BYTES);
@@ -104,7 +105,7 @@ static void test_transfer(void)
             g_assert_cmpmem(swz, BYTES, lin, BYTES);
         }
     }
-    /* A swizzled page list on the other side. */
+    /* The page list is the swizzled side. */
     tsr_gpu_write(t, b, lin, BYTES);
     c->n = 0;
     tsr_transfer(c, TSR_TRANSFER_DST_PAGES, TSR_LAYOUT_MORTON << 8, b,
@@ -200,7 +201,7 @@ static void test_copy(void)
     tsr_stop(t);
 }
 
-/* The same through the aperture, whose pages are scattered. */
+/* As test_copy(), but through the aperture with scattered pages. */
 static void test_aperture_copy(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -215,7 +216,7 @@ static void test_aperture_copy(void)
         pages[i] = (t->bounce + (i * 7 % ARRAY_SIZE(pages)) * 4096) |
                    TSR_APTE_VALID | TSR_APTE_WRITE;
     }
-    t->bounce = tsr_alloc(t, 1 << 20); /* those pages are taken now */
+    t->bounce = tsr_alloc(t, 1 << 20); /* the old ones are mapped now */
     for (i = 0; i < 256; i++) {
         qtest_writeq(t->qts, t->bounce_list + i * 8, t->bounce + i * 4096);
     }
@@ -251,14 +252,14 @@ static void test_aperture_copy(void)
     tsr_stop(t);
 }
 
-/* ---- Rows of more tiles than are moved together -------------------------- */
+/* ---- Rows with more tiles than are moved at once ------------------------- */
 
 #define WIDE_PITCH      12800u  /* 100 tiles */
 #define WIDE_ROWS       64u
 #define WIDE_BYTES      (WIDE_PITCH * WIDE_ROWS)
 #define WIDE_PAGES      (WIDE_BYTES / 4096)
 
-/* What @lin becomes as a surface of @layout. */
+/* Lay out @lin as a surface of @layout. */
 static void wide_layout(uint8_t *swz, const uint8_t *lin, uint32_t layout)
 {
     for (uint32_t y = 0; y < WIDE_ROWS; y++) {
@@ -269,7 +270,7 @@ static void wide_layout(uint8_t *swz, const uint8_t *lin, uint32_t layout)
     }
 }
 
-/* @buf into or out of pages of which no two follow each other. */
+/* Write @buf to pages, or read it from them. No two of them are contiguous. */
 static void wide_pages(TsrTest *t, const uint64_t *pages, uint8_t *buf,
                        bool write)
 {
@@ -282,7 +283,10 @@ static void wide_pages(TsrTest *t, const uint64_t *pages, uint8_t *buf,
     }
 }
 
-/* TRANSFER between VRAM and scattered pages, either tiled, both ways. */
+/*
+ * TRANSFER between VRAM and scattered pages, with either side tiled, both
+ * ways.
+ */
 static void test_wide_transfer(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -299,7 +303,7 @@ static void test_wide_transfer(void)
     random_bytes(lin, WIDE_BYTES);
     for (uint32_t i = 0; i < 8; i++) {
         uint32_t layout = i & 1 ? TSR_LAYOUT_MORTON : TSR_LAYOUT_TILE4K;
-        bool out = i & 2, tile = i & 4;     /* of VRAM, into the layout */
+        bool out = i & 2, tile = i & 4;     /* from VRAM, to tiles */
         uint32_t layouts = tile ? layout << 8 : layout;
 
         wide_layout(swz, lin, layout);
@@ -325,7 +329,7 @@ static void test_wide_transfer(void)
     tsr_stop(t);
 }
 
-/* COPY in VRAM; what is left and right of whole tiles goes apart from them. */
+/* COPY in VRAM. The columns beside the whole tiles are copied separately. */
 static void test_wide_copy(void)
 {
     const uint32_t x = 5, w = WIDE_PITCH / 4 - 9, h = WIDE_ROWS;
