@@ -1,5 +1,5 @@
 /*
- * QTest: QEMU's consoles: what viewers cost, and what they wish
+ * QTest: QEMU consoles: dirty logging for viewers, and window sizes
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,7 @@
 #include "tessera-head.h"
 
 #define SMALL "vram-size=4M,vram-hidden-size=4M,gart-size=4M"
-#define EJECT "o /w 0xae08 0x10"    /* the guest lets slot 4 go */
+#define EJECT "o /w 0xae08 0x10"    /* acknowledge the ejection of slot 4 */
 #define UNWATCHED_NS (10 * 1000000000LL)
 
 enum { LOG_VRAM = 1, LOG_APERTURE = 2 };
@@ -27,7 +27,7 @@ static void expect_log(TsrTest *t, int64_t log, const char *when)
              log, when);
 }
 
-/* The picture is what it should be. */
+/* The console must show what the model predicts. */
 static void look(TsrHead *h)
 {
     g_autofree uint32_t *want = tsr_head_model(h);
@@ -43,7 +43,10 @@ static void write_texel(TsrHead *h, QPCIBar bar, uint32_t texel, uint32_t value)
     h->plane[0].texels[texel] = value;
 }
 
-/* Stores are logged while somebody looks, and none is missed by who comes. */
+/*
+ * Stores are logged for as long as a viewer reads the console. A viewer that
+ * comes later still sees the stores that were not logged.
+ */
 static void test_log(void)
 {
     TsrTest *t = tsr_start(SMALL ",host-aperture-size=1M");
@@ -64,14 +67,14 @@ static void test_log(void)
         expect_log(t, LOG_VRAM | LOG_APERTURE, "while somebody looks");
         look(&h);
         look(&h);
-        /* Not in the middle of it. */
+        /* Each look restarts the time until logging stops. */
         qtest_clock_step(t->qts, UNWATCHED_NS / 2);
         look(&h);
         qtest_clock_step(t->qts, UNWATCHED_NS / 2);
         expect_log(t, LOG_VRAM | LOG_APERTURE, "after half the time");
         qtest_clock_step(t->qts, UNWATCHED_NS);
         expect_log(t, 0, "when nobody has looked for long");
-        /* What nobody saw. */
+        /* These stores are not logged; the next look must show them. */
         write_texel(&h, t->vram, 100 + round, 0x010203 + round);
         write_texel(&h, window, 200 + round, 0x040506 + round);
     }
@@ -81,7 +84,7 @@ static void test_log(void)
     tsr_stop(t);
 }
 
-/* The referee draws all pictures anew, and needs no log. */
+/* Strict mode composes each picture anew, so it needs no log. */
 static void test_log_strict(void)
 {
     TsrTest *t = tsr_start(SMALL ",strict=on");
@@ -125,7 +128,7 @@ static void transmit(int fd, const void *buf, size_t bytes)
     g_assert_cmpint(send(fd, buf, bytes, MSG_NOSIGNAL), ==, bytes);
 }
 
-/* RFB 3.8 without a password, up to where the server waits for requests. */
+/* Connect with RFB 3.8 without a password, up to the first request. */
 static int vnc_connect(const char *path)
 {
     static const char version[] = "RFB 003.008\n";
@@ -135,18 +138,18 @@ static int vnc_connect(const char *path)
     receive(fd, buf, strlen(version));
     transmit(fd, version, strlen(version));
     receive(fd, buf, 1);
-    receive(fd, buf + 1, buf[0]);           /* kinds of security */
+    receive(fd, buf + 1, buf[0]);           /* security types */
     transmit(fd, "\1", 1);                  /* none */
     receive(fd, buf, 4);
     g_assert_cmphex(ldl_be_p(buf), ==, 0);
     transmit(fd, "\1", 1);                  /* shared */
     receive(fd, buf, 24);
     g_assert_cmpuint(ldl_be_p(buf + 20), <=, sizeof(buf));
-    receive(fd, buf, ldl_be_p(buf + 20));   /* a name */
+    receive(fd, buf, ldl_be_p(buf + 20));   /* the name of the desktop */
     return fd;
 }
 
-/* The viewer's window has another size: SetDesktopSize. */
+/* Send SetDesktopSize: the viewer's window has a new size. */
 static void vnc_resize(int fd, uint16_t width, uint16_t height)
 {
     uint8_t msg[8 + 16] = { 251 };
@@ -187,7 +190,10 @@ static void expect_preferred(TsrHead *h, uint32_t width, uint32_t height)
              "window's %ux%u", w, v, width, height);
 }
 
-/* A window is resized: the guest is told, and finds a mode of that size. */
+/*
+ * Resize the window. The guest gets a hotplug interrupt, and the EDID prefers
+ * a mode of @mode_width x @mode_height.
+ */
 static void expect_resize(TsrHead *h, int fd, uint64_t msix, uint32_t width,
                           uint32_t height, uint32_t mode_width,
                           uint32_t mode_height)
@@ -200,7 +206,9 @@ static void expect_resize(TsrHead *h, int fd, uint64_t msix, uint32_t width,
     expect_preferred(h, mode_width, mode_height);
 }
 
-/* Head 1 has a viewer, head 0 has none. */
+/*
+ * Start a machine where a VNC viewer can connect to head 1, but not to head 0.
+ */
 static TsrTest *start_viewed(const char *props, const char *path,
                              const char *more)
 {
@@ -226,13 +234,16 @@ static void test_resize(void)
     expect_preferred(&h, 1280, 800);
     tsr_head_w32(&h, TSR_CRTC_INT_MASK, TSR_CRTC_INT_HOTPLUG);
     expect_resize(&h, fd, msix, 1023, 601, 1023, 601);
-    /* Not larger than a property allows, nor smaller than can be. */
+    /* The mode is at most the xmax property and at least 64x64. */
     expect_resize(&h, fd, msix, 3000, 900, 2000, 900);
     expect_resize(&h, fd, msix, 10, 20, 64, 64);
-    /* A window without a size is hidden: nothing changes. */
+    /* A window of size 0 is hidden and changes nothing. */
     vnc_resize(fd, 0, 0);
     expect_resize(&h, fd, msix, 700, 500, 700, 500);
-    /* The other monitor stays as it was; so does this one over a reset. */
+    /*
+     * The other monitor keeps its size. The device keeps this one over a
+     * reset.
+     */
     expect_preferred(&h0, 1280, 800);
     g_assert_cmphex(tsr_head_r32(&h0, TSR_CRTC_INT_STATUS), ==, 0);
     tsr_device_reset(t);
@@ -243,7 +254,7 @@ static void test_resize(void)
     unlink(path);
 }
 
-/* QEMU has read all that was sent. */
+/* Wait until QEMU has read all that was sent to @fd. */
 static void wait_taken(int fd)
 {
     int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
@@ -256,9 +267,10 @@ static void wait_taken(int fd)
 }
 
 /*
- * The device goes in the same turn of the main loop in which the viewer tells a
- * new size, behind that: QEMU is stopped while both are sent. The monitor is
- * connected later than the viewer, so QEMU looks at it later.
+ * The device is ejected in the same iteration of the main loop in which the
+ * viewer's new size arrives, just after it. QEMU is stopped while both
+ * messages are sent. It polls the monitor after the viewer, because the
+ * monitor's socket was connected later.
  */
 static void test_resize_unplug(void)
 {

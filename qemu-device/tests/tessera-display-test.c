@@ -1,5 +1,5 @@
 /*
- * QTest: heads: outputs, time, commits
+ * QTest: display outputs, timing and commits
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -91,7 +91,10 @@ static void set_connected(TsrTest *t, const char *name, bool on)
                              "'arguments': %p}", args);
 }
 
-/* The monitor's EDID, and an interrupt when it is plugged or pulled. */
+/*
+ * The EDID describes the monitor, and a hotplug interrupt reports each change
+ * of the connection.
+ */
 static void test_output(void)
 {
     TsrTest *t = tsr_start("outputs=2,xres=1024,yres=600,refresh_rate=75000,"
@@ -119,7 +122,10 @@ static void test_output(void)
     g_assert_cmphex(tsr_r32(t, TSR_DISPLAY_INT), ==, 0);
     g_assert_cmpuint(read_edid(&h1, edid), ==, 256);
     check_preferred(edid, 1024, 600, 75000);
-    /* The same again is no event; and head 0 did not ask. */
+    /*
+     * Setting the same state again is no event. Head 0 has its interrupt
+     * masked.
+     */
     set_connected(t, "connected1", true);
     set_connected(t, "connected0", false);
     g_assert_cmphex(tsr_r32(t, TSR_DISPLAY_INT), ==, 0);
@@ -128,7 +134,7 @@ static void test_output(void)
                     TSR_CRTC_INT_HOTPLUG);
     tsr_head_w32(&h, TSR_CRTC_INT_MASK, TSR_CRTC_INT_HOTPLUG);
     tsr_msix_wait(t, msix, TSR_VECTOR_DISPLAY);
-    /* A reset does not plug it in again. */
+    /* A reset leaves the output disconnected. */
     tsr_device_reset(t);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_OUTPUT), ==, 0);
     g_assert_cmphex(tsr_head_r32(&h1, TSR_CRTC_OUTPUT), ==,
@@ -136,7 +142,7 @@ static void test_output(void)
     tsr_expect_no_errors(t);
     tsr_stop(t);
 
-    /* What does not fit into a detailed timing is in a third block. */
+    /* A mode too large for a detailed timing is described in a third block. */
     t = tsr_start("xres=4096,yres=2160");
     h.t = t;
     g_assert_cmpuint(read_edid(&h, edid), ==, 384);
@@ -184,7 +190,7 @@ static void test_modes(void)
     }
     tsr_head_on(&h, t, 0, 4096, 2160);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_ACTIVE), ==, 4096 | 2160 << 16);
-    /* It does not change while it is in use. */
+    /* The mode registers are read-only while the head is enabled. */
     tsr_head_w32(&h, TSR_CRTC_ACTIVE, 1 | 1 << 16);
     tsr_head_w32(&h, TSR_CRTC_TOTAL, 2 | 2 << 16);
     tsr_head_w32(&h, TSR_CRTC_CLOCK, 1);
@@ -195,7 +201,10 @@ static void test_modes(void)
     tsr_stop(t);
 }
 
-/* Vblanks are where the mode says, however late anybody looks. */
+/*
+ * Vblanks come at the times that the mode defines, however late the registers
+ * are read.
+ */
 static void test_vblank(void)
 {
     TsrTest *t = tsr_start("");
@@ -222,10 +231,10 @@ static void test_vblank(void)
                      start + h.frame_ns);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_INT_STATUS), ==,
                     TSR_CRTC_INT_VBLANK);
-    /* Nobody asked to be told. */
+    /* The vblank interrupt is masked. */
     qtest_clock_step(t->qts, 17 * h.frame_ns + 1234567);
     g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_DISPLAY));
-    /* The count latches the time. */
+    /* Reading the count latches the time of this vblank. */
     g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_VBLANK_COUNT), ==, 18);
     qtest_clock_step(t->qts, h.frame_ns);
     g_assert_cmpuint(tsr_head_r64(&h, TSR_CRTC_VBLANK_NS_LO), ==,
@@ -241,7 +250,7 @@ static void test_vblank(void)
         g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_VBLANK_COUNT), ==,
                          count + i);
     }
-    /* Off: no more of them, and the count stays. */
+    /* A disabled head has no vblanks, and keeps its count. */
     tsr_head_w32(&h, TSR_CRTC_CONTROL, 0);
     qtest_clock_step(t->qts, 5 * h.frame_ns);
     g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_VBLANK_COUNT), ==, count + 3);
@@ -252,7 +261,10 @@ static void test_vblank(void)
     tsr_stop(t);
 }
 
-/* With variable refresh, a frame waits for a commit, and not for ever. */
+/*
+ * With variable refresh a frame is extended until a commit, at most to
+ * VRR_TOTAL.
+ */
 static void test_vrr(void)
 {
     TsrTest *t = tsr_start(SMALL);
@@ -262,14 +274,14 @@ static void test_vrr(void)
     tsr_head_on(&h, t, 0, 64, 40);          /* 50 lines, 10 ms */
     tsr_head_w32(&h, TSR_CRTC_VRR_TOTAL, 150);
     tsr_head_commit(&h, TSR_COMMIT_ASYNC);
-    /* Nobody commits: 30 ms. */
+    /* Without a commit the frame takes 30 ms. */
     qtest_clock_step(t->qts, 29999999);
     g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_VBLANK_COUNT), ==, 0);
     g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_LINE), ==, 40);
     qtest_clock_step(t->qts, 1);
     g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_VBLANK_COUNT), ==, 1);
     last = tsr_head_r64(&h, TSR_CRTC_VBLANK_NS_LO);
-    /* In time for the shortest frame. */
+    /* A commit in time for the shortest frame takes effect after 10 ms. */
     qtest_clock_step(t->qts, 4000000);
     tsr_head_commit(&h, TSR_COMMIT_VBLANK);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_STATUS) & TSR_CRTCS_ARMED, !=,
@@ -278,7 +290,7 @@ static void test_vrr(void)
     g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_VBLANK_COUNT), ==, 2);
     now = tsr_head_r64(&h, TSR_CRTC_VBLANK_NS_LO);
     g_assert_cmpuint(now, ==, last + 10000000);
-    /* While the frame waits: at once. */
+    /* A commit while the frame is extended takes effect at once. */
     qtest_clock_step(t->qts, 16000000);
     tsr_head_commit(&h, TSR_COMMIT_VBLANK);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_STATUS) & TSR_CRTCS_ARMED, ==,
@@ -288,7 +300,7 @@ static void test_vrr(void)
                      now + 17000000);
     g_assert_cmpuint(tsr_head_r64(&h, TSR_CRTC_VBLANK_NS_LO), ==,
                      tsr_r64(t, TSR_ID_TIMESTAMP_LO));
-    /* Off again with the next commit. */
+    /* The next commit turns variable refresh off. */
     tsr_head_w32(&h, TSR_CRTC_VRR_TOTAL, 0);
     tsr_head_commit(&h, TSR_COMMIT_VBLANK);
     qtest_clock_step(t->qts, 10 * h.frame_ns);
@@ -314,7 +326,7 @@ static void test_commit(void)
     TsrHead h = { .t = t, .regs = TSR_CRTC(0) };
 
     qtest_clock_step(t->qts, 777);
-    /* Off: latched at once. */
+    /* A commit to a disabled head is latched at once. */
     tsr_head_commit(&h, TSR_COMMIT_VBLANK);
     check_latch(&h, 1, 0, tsr_r64(t, TSR_ID_TIMESTAMP_LO));
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_INT_STATUS), ==,
@@ -330,7 +342,7 @@ static void test_commit(void)
     qtest_clock_step(t->qts, h.frame_ns - 1);
     g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_LATCHED), ==, 1);
     g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_DISPLAY));
-    /* Another one takes its place. */
+    /* A second commit replaces the one that is armed. */
     tsr_head_commit(&h, TSR_COMMIT_VBLANK);
     qtest_clock_step(t->qts, 1);
     tsr_msix_wait(t, msix, TSR_VECTOR_DISPLAY);
@@ -339,7 +351,7 @@ static void test_commit(void)
                     TSR_CRTC_INT_LATCH | TSR_CRTC_INT_VBLANK);
     tsr_head_w32(&h, TSR_CRTC_INT_STATUS, ~0u);
 
-    /* At once, in the middle of a frame. */
+    /* An asynchronous commit is latched at once, in the middle of a frame. */
     qtest_clock_step(t->qts, h.frame_ns / 2);
     tsr_head_commit(&h, TSR_COMMIT_VBLANK);
     tsr_head_commit(&h, TSR_COMMIT_ASYNC);
@@ -349,14 +361,16 @@ static void test_commit(void)
     tsr_head_frame(&h);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_INT_STATUS), ==,
                     TSR_CRTC_INT_VBLANK);
-    /* With nobody who waits there is nobody to tell. */
+    /*
+     * An asynchronous commit raises no LATCH interrupt if no commit is armed.
+     */
     tsr_head_commit(&h, TSR_COMMIT_ASYNC);
     check_latch(&h, 6, 2, tsr_r64(t, TSR_ID_TIMESTAMP_LO));
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_INT_STATUS), ==,
                     TSR_CRTC_INT_VBLANK);
     g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_DISPLAY));
 
-    /* Whoever turns it off does not wait for a vblank that does not come. */
+    /* Disabling the head latches the armed commit, as no vblank will come. */
     tsr_head_commit(&h, TSR_COMMIT_VBLANK);
     tsr_head_w32(&h, TSR_CRTC_CONTROL, 0);
     tsr_msix_wait(t, msix, TSR_VECTOR_DISPLAY);
@@ -397,7 +411,7 @@ static void refuse(TsrHead *h, uint32_t plane, uint32_t err)
     *p = saved;                                 \
 } while (0)
 
-/* One bad register of one plane, and nothing is committed. */
+/* A commit with one invalid plane register fails as a whole. */
 static void test_refused(void)
 {
     TsrTest *t = tsr_start(SMALL);
@@ -438,12 +452,12 @@ static void test_refused(void)
     REFUSE(p->addr = -4096ULL, ADDRESS);
     REFUSE(p->addr = tsr_seg_base(t, 4), SEGMENT);
     REFUSE(p->addr = tsr_hidden_base(t), SEGMENT);
-    /* The other planes and the next commit have nothing to do with it. */
+    /* The plane with good values again can be committed. */
     tsr_plane_write(&h, 1);
     tsr_head_commit(&h, TSR_COMMIT_ASYNC);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_STATUS) & TSR_CRTCS_REFUSED, ==,
                     0);
-    /* To the last byte of the segment. */
+    /* The surface ends at the last byte of the segment. */
     h.plane[1].addr = vram + (4 << 20) - tsr_plane_bytes(&h.plane[1]);
     tsr_plane_write(&h, 1);
     tsr_head_commit(&h, TSR_COMMIT_ASYNC);

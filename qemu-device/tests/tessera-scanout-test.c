@@ -1,5 +1,5 @@
 /*
- * QTest: what heads show, pixel by pixel, against a model
+ * QTest: the output of heads, compared with a model pixel by pixel
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,7 @@
 
 #define SMALL "vram-size=4M,vram-hidden-size=4M,gart-size=4M,agp-ro-size=1M," \
               "firmware-size=1M"
-#define WB_OFFSET (3 << 20)     /* in segment 1: writeback */
+#define WB_OFFSET (3 << 20)     /* of writeback, in segment 1 */
 
 static GRand *rng;
 
@@ -32,7 +32,7 @@ static uint64_t wb_addr(TsrHead *h)
     return tsr_seg_base(h->t, 1) + WB_OFFSET;
 }
 
-/* Commit, and what the frame that shows it wrote back. */
+/* Commit, and return what the first frame that shows it writes back. */
 static uint32_t *capture(TsrHead *h, uint32_t pitch)
 {
     g_autofree uint8_t *raw = g_malloc(pitch * h->height);
@@ -85,7 +85,7 @@ static void compare(const TsrHead *h, const uint32_t *got, const char *what)
     }
 }
 
-/* Writeback, CRC and model agree. */
+/* Writeback, CRC and model must agree. */
 static void check_frame(TsrHead *h, const char *what)
 {
     uint32_t pitch = h->width * 4 + rnd(3) * 4;
@@ -106,7 +106,7 @@ static const uint32_t formats[] = {
     TSR_FORMAT_XRGB2101010,
 };
 
-/* Each format in each layout, from either segment, untouched. */
+/* Each format in each layout, from both segments, is shown unchanged. */
 static void test_formats(void)
 {
     TsrTest *t = tsr_start(SMALL ",strict=on");
@@ -131,7 +131,7 @@ static void test_formats(void)
     g_rand_free(rng);
 }
 
-/* Each turn and reflection, upright sizes and others. */
+/* Each rotation and reflection, for each layout. */
 static void test_rotation(void)
 {
     TsrTest *t = tsr_start(SMALL);
@@ -147,7 +147,7 @@ static void test_rotation(void)
         p->turns = i % 4;
         p->reflect_x = i & 4;
         p->reflect_y = i & 8;
-        if (p->turns & 1) {     /* a part of the surface, to scale */
+        if (p->turns & 1) {     /* a part of the surface, unscaled */
             p->src[2] = 34 << 16;
             p->src[3] = 30 << 16;
             p->dst_w = 30;
@@ -216,7 +216,7 @@ static void random_colour(TsrHead *h)
     tsr_head_write_color(h);
 }
 
-/* Anything at all. */
+/* Random planes and colours. */
 static void test_random(void)
 {
     TsrTest *t = tsr_start(SMALL ",strict=on,outputs=2");
@@ -245,7 +245,10 @@ static void test_random(void)
 
 /* ---- CRCs ---------------------------------------------------------------- */
 
-/* One of each frame, in order, whoever sleeps meanwhile. */
+/*
+ * There is one CRC for each frame, in order, however late the registers are
+ * read.
+ */
 static void test_crc(void)
 {
     TsrTest *t = tsr_start(SMALL);
@@ -271,7 +274,10 @@ static void test_crc(void)
     first = tsr_head_r32(&h, TSR_CRTC_VBLANK_COUNT);
     tsr_head_frame(&h);
     tsr_msix_wait(t, msix, TSR_VECTOR_DISPLAY);
-    /* What is latched at a vblank is in the frame that it begins. */
+    /*
+     * A commit that is latched at a vblank shows in the frame that begins
+     * there.
+     */
     tsr_head_w64(&h, TSR_PLANE(0) + TSR_PLANE_ADDR_LO, vram + 65536);
     tsr_head_commit(&h, TSR_COMMIT_VBLANK);
     tsr_head_frame(&h);
@@ -284,7 +290,7 @@ static void test_crc(void)
     }
     g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_CRC_FRAME), ==, 0);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_CRC_VALUE), ==, 0);
-    /* The queue keeps the last ones. */
+    /* The queue keeps the latest CRCs. */
     qtest_clock_step(t->qts, 40 * h.frame_ns);
     g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_CRC_COUNT), ==,
                      TSR_CRC_QUEUE);
@@ -295,7 +301,7 @@ static void test_crc(void)
                          n - TSR_CRC_QUEUE + 1 + i);
         g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_CRC_VALUE), ==, crc[1]);
     }
-    /* To turn it on empties it, to turn it off does not. */
+    /* Enabling CRCs empties the queue, and disabling them does not. */
     tsr_head_frame(&h);
     tsr_head_w32(&h, TSR_CRTC_CRC_CONTROL, 0);
     tsr_head_frame(&h);
@@ -342,7 +348,7 @@ static void test_writeback(void)
     refuse_writeback(&h, tsr_seg_base(t, 4), 256, TSR_ERR_SEGMENT);
     refuse_writeback(&h, tsr_hidden_base(t), 256, TSR_ERR_SEGMENT);
 
-    /* One at a time; another commit in between does not lose it. */
+    /* One writeback at a time; another commit in between does not cancel it. */
     tsr_gpu_write(t, vram + 40 * 256, &guard, 4);
     tsr_head_w32(&h, TSR_CRTC_INT_MASK, TSR_CRTC_INT_WRITEBACK);
     tsr_head_w64(&h, TSR_CRTC_WB_ADDR_LO, vram);
@@ -358,14 +364,20 @@ static void test_writeback(void)
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_INT_STATUS) &
                     TSR_CRTC_INT_WRITEBACK, !=, 0);
     g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_WB_STATUS), ==, TSR_WB_DONE);
-    /* All of it, and not a byte more; and it is valid now. */
+    /*
+     * Writeback covers the whole frame and nothing else, and makes its memory
+     * valid.
+     */
     tsr_gpu_read(t, vram + 40 * 256 - 4, &got, 4);
     g_assert_cmphex(got, ==, 0);
     tsr_gpu_read(t, vram + 40 * 256, &got, 4);
     g_assert_cmphex(got, ==, guard);
     tsr_expect_no_errors(t);
 
-    /* To memory that was given up, and on a CRTC that is off. */
+    /*
+     * Writeback fails to memory that was freed, and on a CRTC that is turned
+     * off.
+     */
     tsr_w64(t, TSR_MARK_ADDR_LO, vram + 4096);
     tsr_w64(t, TSR_MARK_SIZE_LO, 4096);
     tsr_w32(t, TSR_MARK_COMMAND, TSR_MARK_FREE);
@@ -385,9 +397,11 @@ static void test_writeback(void)
     tsr_stop(t);
 }
 
-/* ---- The referee --------------------------------------------------------- */
+/* ---- Strict mode --------------------------------------------------------- */
 
-/* Pages that are not valid are no picture, and somebody's mistake, once. */
+/*
+ * A plane with an invalid page is not shown, and is one error for each commit.
+ */
 static void test_referee(void)
 {
     TsrTest *t = tsr_start(SMALL ",strict=on");
@@ -413,11 +427,14 @@ static void test_referee(void)
     tsr_expect_errors(t, TSR_ERR_STRICT_EVICTED, 1);
     tsr_head_w32(&h, TSR_CRTC_CRC_CONTROL, 0);
     tsr_head_w32(&h, TSR_CRTC_CRC_CONTROL, TSR_CRC_ENABLE);
-    /* It is not shown; a new commit is blamed anew. */
+    /* The plane is not shown, and the new commit is an error again. */
     h.plane[1].on = false;
     check_frame(&h, "evicted");
     tsr_expect_errors(t, TSR_ERR_STRICT_EVICTED, 1);
-    /* Nobody captures or looks: the referee does. Another page of it. */
+    /*
+     * Strict mode checks frames that are neither captured nor viewed. This
+     * page belongs to the other plane.
+     */
     tsr_head_w32(&h, TSR_CRTC_CRC_CONTROL, 0);
     tsr_w64(t, TSR_MARK_ADDR_LO, vram + 8192);
     tsr_w32(t, TSR_MARK_COMMAND, TSR_MARK_FREE);
@@ -429,7 +446,7 @@ static void test_referee(void)
     g_rand_free(rng);
 }
 
-/* Pages beside the source rectangle are nobody's business. */
+/* Pages outside of the source rectangle are not checked. */
 static void test_referee_exact(void)
 {
     TsrTest *t = tsr_start(SMALL ",strict=on");
@@ -449,7 +466,9 @@ static void test_referee_exact(void)
         tsr_w32(t, TSR_MARK_COMMAND, TSR_MARK_FREE);
         tsr_w64(t, TSR_MARK_SIZE_LO, 4096);
         for (uint32_t i = 0; i < 32; i++) {
-            /* Of every row its second page; or the tile in the middle. */
+            /*
+             * Validate the second page of each row, or the tile in the middle.
+             */
             if (!layout || i == 0) {
                 tsr_w64(t, TSR_MARK_ADDR_LO,
                         vram + (layout ? 32 : 1 + 2 * i) * 4096);
@@ -469,7 +488,7 @@ static void test_referee_exact(void)
     tsr_stop(t);
 }
 
-/* ---- Planes by themselves ------------------------------------------------ */
+/* ---- Composing time, single planes --------------------------------------- */
 
 static void check_crc(TsrHead *h, const uint32_t *pixels)
 {
@@ -479,8 +498,9 @@ static void check_crc(TsrHead *h, const uint32_t *pixels)
 }
 
 /*
- * Pictures that take long: vblanks wait for half of the time, whatever head they
- * are of and however often a CPU looks, but not behind a commit.
+ * If pictures take long, vblanks are delayed until composing takes only half
+ * of the time. This holds for all heads together and however often a CPU reads
+ * registers. A commit is not delayed.
  */
 static void test_budget(void)
 {
@@ -513,14 +533,17 @@ static void test_budget(void)
                      first[late]);
     g_assert_cmpuint(tsr_head_r32(&h[!late], TSR_CRTC_VBLANK_COUNT), ==,
                      first[!late] + 1);
-    /* What comes behind vblanks comes behind them. */
+    /*
+     * A commit comes after the vblanks before it, so these are made up for
+     * first.
+     */
     tsr_head_commit(&h[late], TSR_COMMIT_ASYNC);
     g_assert_cmpuint(tsr_head_r32(&h[late], TSR_CRTC_VBLANK_COUNT), ==,
                      first[late] + 20);
     g_assert_cmpuint(tsr_head_r32(&h[late], TSR_CRTC_CRC_COUNT), ==,
                      TSR_CRC_QUEUE);
     tsr_head_w32(&h[late], TSR_CRTC_CRC_CONTROL, 0);
-    /* There is time again: none was lost. */
+    /* There is time again, and no CRC was lost. */
     qtest_clock_step(t->qts, 1000000000 + h[0].frame_ns);
     g_assert_cmpuint(tsr_head_r32(&h[!late], TSR_CRTC_CRC_COUNT), ==,
                      TSR_CRC_QUEUE);
@@ -529,7 +552,10 @@ static void test_budget(void)
     g_rand_free(rng);
 }
 
-/* One plane at once, past a commit that waits, and nothing of the others. */
+/*
+ * A commit of one plane takes effect at once, although another commit is
+ * armed, and changes no other plane.
+ */
 static void test_plane(void)
 {
     TsrTest *t = tsr_start(SMALL ",strict=on");
@@ -547,7 +573,7 @@ static void test_plane(void)
     tsr_head_commit(&h, TSR_COMMIT_ASYNC);
     tsr_head_w32(&h, TSR_CRTC_INT_STATUS, ~0u);
     tsr_head_w32(&h, TSR_CRTC_CRC_CONTROL, TSR_CRC_ENABLE);
-    /* This waits, and that is not even committed. */
+    /* The first position is armed, and the second is not even committed. */
     h.plane[0].dst_y = 7;
     tsr_plane_write(&h, 0);
     tsr_head_commit(&h, TSR_COMMIT_VBLANK);
@@ -575,7 +601,7 @@ static void test_plane(void)
 
         check_crc(&h, want);
     }
-    /* A frame of variable length goes on waiting. */
+    /* A commit of one plane does not end a frame of variable length. */
     tsr_plane_write(&h, 0);
     tsr_head_w32(&h, TSR_CRTC_VRR_TOTAL, 150);
     tsr_head_commit(&h, TSR_COMMIT_ASYNC);
@@ -598,7 +624,7 @@ static void check_screen(TsrHead *h, int head)
     compare(h, got, "screen");
 }
 
-/* Each head has its own, which follows the mode and what is written. */
+/* Each head has a console, which follows the mode and the memory. */
 static void test_screen(void)
 {
     TsrTest *t = tsr_start(SMALL ",outputs=2");
@@ -616,15 +642,15 @@ static void test_screen(void)
     }
     check_screen(&h[0], 0);
     check_screen(&h[1], 1);
-    /* What engines write is seen without a commit. */
+    /* Writes of engines show without a commit. */
     tsr_plane_fill(t, &h[0].plane[0], rng);
     check_screen(&h[0], 0);
-    /* One word of one row by the CPU. */
+    /* One word in one row, written by a CPU. */
     qpci_io_writel(t->dev, t->vram, 30 * 320 + 40, 0x00c0ffee);
     h[0].plane[0].texels[30 * 80 + 10] = 0xc0ffee;
     check_screen(&h[0], 0);
     free_texels(&h[0]);
-    /* Another mode; no mode; no monitor. */
+    /* Another mode, and no mode. */
     tsr_head_w32(&h[0], TSR_CRTC_CONTROL, 0);
     tsr_head_on(&h[0], t, 0, 36, 77);
     tsr_head_full_plane(&h[0], 0, TSR_FORMAT_RGB565, 0, vram);
@@ -636,7 +662,7 @@ static void test_screen(void)
     free_texels(&h[0]);
     free_texels(&h[1]);
     tsr_expect_no_errors(t);
-    /* A reset takes the picture away. */
+    /* A reset removes the picture. */
     tsr_device_reset(t);
     g_free(tsr_screendump(t, 1, 100, 60));
     tsr_stop(t);
@@ -644,8 +670,9 @@ static void test_screen(void)
 }
 
 /*
- * Whether looking at a head, which shows what it should, takes a new picture. One
- * follows behind each, as marks may come before the bytes.
+ * Return whether looking at a head composes a new picture. The picture must
+ * match the model. Another one follows it, as dirty marks may come before the
+ * bytes.
  */
 static bool looked(TsrHead *h, int head)
 {
@@ -666,7 +693,7 @@ static void write_texel(TsrHead *h, QPCIBar bar, uint32_t x, uint32_t y,
     h->plane[0].texels[y * h->width + x] = value;
 }
 
-/* A picture is drawn once, until something that it depends on has changed. */
+/* A picture is composed once, until something that it depends on changes. */
 static void test_still(void)
 {
     TsrTest *t = tsr_start(SMALL ",outputs=2,host-aperture-size=1M");
@@ -677,7 +704,10 @@ static void test_still(void)
     rng = g_rand_new_with_seed(7);
     for (int i = 0; i < 2; i++) {
         tsr_head_on(&h[i], t, i, 80 + 20 * i, 60);
-        /* Near enough for the marks of one to be cleared with the other's. */
+        /*
+         * So close that clearing the marks of one plane clears those of the
+         * other.
+         */
         tsr_head_full_plane(&h[i], 0, TSR_FORMAT_XRGB8888, 0,
                             vram + i * 65536);
         tsr_head_commit(&h[i], TSR_COMMIT_ASYNC);
@@ -687,21 +717,24 @@ static void test_still(void)
         g_assert_false(looked(&h[i], i));
     }
     g_assert_false(looked(&h[0], 0));
-    /* A CPU: of the other head it is found here, and not forgotten. */
+    /*
+     * A store of a CPU for head 1: looking at head 0 finds its mark, and keeps
+     * it.
+     */
     write_texel(&h[1], (QPCIBar) { .addr = t->vram.addr + 65536 }, 3, 4,
                 0x123456);
     g_assert_false(looked(&h[0], 0));
     g_assert_true(looked(&h[1], 1));
     g_assert_false(looked(&h[1], 1));
-    /* Memory that nobody shows. */
+    /* A store to memory that no head shows. */
     qpci_io_writel(t->dev, t->vram, 3 << 20, 1);
     g_assert_false(looked(&h[0], 0));
-    /* An engine. */
+    /* Writes of an engine. */
     tsr_plane_fill(t, &h[0].plane[0], rng);
     g_assert_true(looked(&h[0], 0));
     g_assert_false(looked(&h[0], 0));
     g_assert_false(looked(&h[1], 1));
-    /* The host aperture. */
+    /* Stores through the host aperture. */
     tsr_w64(t, TSR_HA_ADDR_LO, vram);
     tsr_w32(t, TSR_HA_COUNT, 16);
     tsr_w32(t, TSR_HA_MAP, 0);
@@ -712,7 +745,7 @@ static void test_still(void)
     tsr_w32(t, TSR_HA_UNMAP, 0);
     g_assert_true(looked(&h[0], 0));
     g_assert_false(looked(&h[0], 0));
-    /* Colours. */
+    /* Colour settings. */
     h[1].gamma_on = true;
     h[1].gamma[0x12] = 0x0a0b0c;
     tsr_head_write_color(&h[1]);
@@ -727,7 +760,7 @@ static void test_still(void)
     g_rand_free(rng);
 }
 
-/* Taken away while it shows something, and come back. */
+/* The device is unplugged while it shows a picture, and plugged in again. */
 static void test_unplug(void)
 {
     TsrTest *t = tsr_start_machine(SMALL, "");
@@ -758,7 +791,10 @@ static void test_unplug(void)
                                  "'id': 'gpu', 'addr': '04.0', "
                                  "'vram-size': 4194304, "
                                  "'vram-hidden-size': 0}}");
-        /* Where the last picture was there is none of the new device's. */
+        /*
+         * The console keeps the size of the last picture, and the new device
+         * has none yet.
+         */
         got = tsr_screendump(t, 0, 80, 60);
         g_free(got);
         tsr_map_device(t);
@@ -770,7 +806,7 @@ static void test_unplug(void)
 
 #define MOVED SMALL ",strict=on,outputs=2"
 
-/* A head on its way to a vblank gets there over there. */
+/* A head with an armed commit reaches the vblank on the destination. */
 static void test_migrate(void)
 {
     TsrTest *t = tsr_start(MOVED);
@@ -818,7 +854,7 @@ static void test_migrate(void)
                     model_crc(&h, want));
     got = tsr_screendump(t, 1, 60, 40);
     compare(&h, got, "migrated");
-    /* Over there nobody has plugged in the first monitor. */
+    /* The first monitor is not connected on the destination. */
     g_assert_cmphex(tsr_r32(t, TSR_CRTC(0) + TSR_CRTC_INT_STATUS), ==,
                     TSR_CRTC_INT_HOTPLUG);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_INT_STATUS) &
@@ -832,7 +868,7 @@ static void test_migrate(void)
     g_rand_free(rng);
 }
 
-/* Where the words of a subsection begin that follow its name. */
+/* Return the data of the subsection @name, which follow its name. */
 static char *find(char *data, gsize bytes, const char *name)
 {
     char *at = memmem(data, bytes, name, strlen(name));
@@ -841,7 +877,7 @@ static char *find(char *data, gsize bytes, const char *name)
     return at + strlen(name);
 }
 
-/* Damaged heads are refused or harmless. */
+/* A damaged state of heads is refused or harmless. */
 static void test_damaged(void)
 {
     g_autofree char *path = tsr_state_file(), *data = NULL;
@@ -871,7 +907,7 @@ static void test_damaged(void)
         TsrTest *to;
         TsrHead th = h;
 
-        /* The first round is whole. */
+        /* The state is intact in the first round. */
         for (int i = 0; i < round; i++) {
             copy[from + rnd(rnd(2) ? 80 : head_bytes)] ^= 1 << rnd(8);
         }
@@ -899,8 +935,8 @@ static void test_damaged(void)
 }
 
 /*
- * Fields of the first head's state, by their place behind the number of heads,
- * and what none may be.
+ * Fields of the first head's state, by their offset from the end of the number
+ * of heads, with values that must be refused.
  */
 #define SCANOUT_BYTES   (4 * (2 + TSR_CTM_ENTRIES + TSR_GAMMA_ENTRIES + \
                               TSR_NUM_PLANES * TSR_PLANE_REGS))
@@ -930,7 +966,7 @@ static const struct {
     { SHOWN + PLANES + TSR_PLANE_SRC_W, 0xffffffff },
     { NEXT + PLANES + 0x30 + TSR_PLANE_PITCH, 0xffffff00 },
     { NEXT + PLANES + 0x60 + TSR_PLANE_DST_SIZE, 0 },
-    { BEHIND + 41, 1 << TSR_NUM_PLANES },   /* blamed */
+    { BEHIND + 41, 1 << TSR_NUM_PLANES },   /* in error */
     { BEHIND + 45, TSR_CRC_QUEUE + 1 },     /* CRCs */
     { BEHIND + 49 + 8 * TSR_CRC_QUEUE + 16, TSR_WB_FAILED + 1 },
 };
@@ -963,7 +999,7 @@ static void test_bad_fields(void)
         if (strcmp(status, "failed")) {
             g_error("field at %u is taken", bad_fields[i].offset);
         }
-        /* nor is it shown */
+        /* The refused state must not be shown. */
         qtest_qmp_assert_success(to->qts, "{'execute': 'screendump', "
                                  "'arguments': {'filename': %s, "
                                  "'device': 'gpu', 'head': 0}}", screen);
