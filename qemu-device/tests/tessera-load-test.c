@@ -1,8 +1,8 @@
 /*
- * QTest: what is loaded is not trusted
+ * QTest: loading a machine state that cannot be trusted
  *
- * A snapshot that was changed on its disk is refused, and nothing of it is
- * left when the machine goes on.
+ * A snapshot that was modified on disk is refused, and leaves nothing behind
+ * when the machine continues.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -34,7 +34,7 @@ static void wait_job(TsrTest *t, const char *job)
                              "'arguments': {'id': %s}}", job);
 }
 
-/* A disk that takes snapshots. */
+/* Add a qcow2 disk, so that the machine can take snapshots. */
 static char *add_disk(TsrTest *t)
 {
     char *path = g_strdup_printf("%s/tessera-load-%d", g_get_tmp_dir(),
@@ -59,7 +59,7 @@ static char *add_disk(TsrTest *t)
     return path;
 }
 
-/* Give the slot of this base another width, wherever it is in the file. */
+/* Set the width of the slot with @base to @width in the file at @path. */
 static void spoil(const char *path, uint64_t base, uint32_t width)
 {
     g_autofree char *data = NULL;
@@ -116,7 +116,7 @@ static void test_refused_is_cleared(void)
     g_assert_cmphex(tsr_r64(t, TSR_ENG(RENDER) + TSR_ENG_SLOT_BASE_LO), ==,
                     base);
 
-    /* A row that wide would not fit into any buffer. */
+    /* The device has no buffer for a row of this width. */
     spoil(path, base, 0x7fffffff);
     said = qtest_hmp(t->qts, "loadvm one");
     g_assert_nonnull(strstr(said, "Error"));
@@ -132,7 +132,7 @@ static void test_refused_is_cleared(void)
     g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_SLOT_SURFACE), ==, 0);
     tsr_err_clear(t);
 
-    /* And the device is as good as new. */
+    /* The device works as after a reset. */
     tsr_engine_start(t, RENDER, TSR_TEST_RING_BYTES);
     tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
     c->n = 0;
@@ -141,13 +141,16 @@ static void test_refused_is_cleared(void)
     c->n = 0;
     tsr_page_fill(c, 1, vram, 4096);
     tsr_transfer(c, 0, 0, gart, vram, 8, 0, 0, 0);
-    /* Unmapped, and no dummy page. */
+    /* The page is unmapped, and no dummy page is set. */
     g_assert_cmpuint(tsr_run(t, PAGING, false, c, NULL), ==, TSR_ERR_DMA);
     tsr_stop(t);
     g_unlink(path);
 }
 
-/* An interrupt that was not raised before the machine stopped waits. */
+/*
+ * An interrupt that becomes pending while the machine is stopped is raised
+ * when it continues, also after it was loaded.
+ */
 static void test_interrupt_waits(void)
 {
     g_autofree char *path = NULL, *said = NULL;
@@ -175,7 +178,10 @@ static void test_interrupt_waits(void)
     g_unlink(path);
 }
 
-/* The guest goes to sleep as ACPI has it, on a chipset without firmware. */
+/*
+ * Enter S3 through the ACPI registers of PIIX4, which no firmware has set up
+ * here.
+ */
 static void guest_sleeps(TsrTest *t)
 {
     QPCIDevice *pm = qpci_device_find(t->bus, QPCI_DEVFN(1, 3));
@@ -188,7 +194,10 @@ static void guest_sleeps(TsrTest *t)
     g_free(pm);
 }
 
-/* The device does not sleep with the guest: it interrupts, and poisons. */
+/*
+ * While the guest is in S3 the device still raises interrupts and poisons
+ * memory. While the machine is stopped it does neither.
+ */
 static void test_guest_sleeps(void)
 {
     TsrTest *t = tsr_start(PROPS);

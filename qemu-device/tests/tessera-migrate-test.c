@@ -1,10 +1,10 @@
 /*
  * QTest: live migration while engines write video memory
  *
- * A render engine and a paging engine write without a rest while memory is
- * sent, and have work left when it arrives. Each packet depends on those before
- * it: one that is lost, or done twice, or whose bytes are not sent, shows in what
- * the same work on this side of the test gives.
+ * A render engine and a paging engine write all the time while memory is sent,
+ * and have work left on arrival. Each packet depends on those before it. A
+ * packet that is lost or run twice, or bytes that are not sent, show up in the
+ * comparison with the same work done by the test.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,16 +21,16 @@
                 "agp-ro-size=1M,firmware-size=1M,x-render-delay-us=3000," \
                 "x-paging-delay-us=3000"
 #define WORDS   MIB             /* of each engine's 4 MiB */
-#define PAGES   256             /* of system memory, for the paging engine */
+#define PAGES   256             /* of system memory, for paging */
 #define JOBS    200
-#define FIRST   20              /* these wait until memory is being sent */
-#define GATE    (JOBS - 20)     /* these wait until the memory has arrived */
+#define FIRST   20              /* these wait until migration starts */
+#define GATE    (JOBS - 20)     /* these wait until it has ended */
 #define STEP    (64 * 1024)     /* words that one packet moves */
 
 typedef struct Work {
     TsrCmd *cmd;
-    uint32_t start[JOBS + 1];   /* dwords in cmd */
-    uint32_t *vram;             /* what must be there in the end */
+    uint32_t start[JOBS + 1];   /* index in cmd->d */
+    uint32_t *vram;             /* expected contents in the end */
     uint32_t *pages;
     uint64_t ib, ib_list;
     uint64_t last;
@@ -70,9 +70,9 @@ static void set_bandwidth(QTestState *qts, int bytes)
 }
 
 /*
- * The machine @to, listening at @uri, in the place of this one. Nearly nothing
- * is sent until both engines work; then it is sent slowly enough for some
- * hundred packets, and comes to an end.
+ * Migrate @t to the machine @to, which listens at @uri. Nearly nothing is sent
+ * until both engines have passed the gate. Then the bandwidth is low enough
+ * for some hundred packets, and high enough to complete.
  */
 static void migrate_live(TsrTest *t, TsrTest *to, const char *uri,
                          uint64_t gate)
@@ -100,7 +100,7 @@ static uint32_t any(uint32_t bound)
     return g_test_rand_int_range(0, bound);
 }
 
-/* The first packet of a job may wait for the gate. */
+/* Begin a job. Jobs FIRST and GATE start with a WAIT for the gate. */
 static void begin_job(Work *w, uint32_t job, uint64_t gate)
 {
     w->start[job] = w->cmd->n;
@@ -137,7 +137,7 @@ static void render_work(TsrTest *t, Work *w, uint64_t gate)
     w->start[JOBS] = w->cmd->n;
 }
 
-/* Between video memory and pages, either way, and within video memory. */
+/* TRANSFER from pages, to pages, and within video memory. */
 static void paging_work(TsrTest *t, Work *w, uint64_t gate, uint64_t list)
 {
     uint64_t base = tsr_seg_base(t, 2);
@@ -264,7 +264,7 @@ static void test_live(void)
     for (uint32_t e = RENDER; e <= PAGING; e++) {
         g_test_message("engine %u: %u jobs done before, %" PRIu64
                        " on arrival", e, FIRST, tsr_seqno(t, e));
-        /* It has worked meanwhile, and is not done. */
+        /* The engine has worked in the meantime, and is not done. */
         g_assert_cmpuint(tsr_seqno(t, e), >, FIRST);
         g_assert_cmpuint(tsr_seqno(t, e), <=, GATE);
     }
@@ -284,14 +284,14 @@ static void test_live(void)
     tsr_stop(t);
 }
 
-/* ---- What a packet wrote before it failed -------------------------------- */
+/* ---- Packets that fail after partial writes ------------------------------ */
 
 #define HALF_PROPS  "vram-size=16M,vram-hidden-size=0,gart-size=4M," \
                     "agp-ro-size=0,firmware-size=1M"
 #define MARK        0xfeedf00du
 #define BAND        (128 * 1024)    /* a row of tiles, pitch 4096 */
 #define BAND_PAGES  (BAND / 4096)
-#define GOOD        5               /* tiles before the one that fails */
+#define GOOD        5               /* tiles before the invalid ones */
 
 static int listen_at(const char *path)
 {
@@ -306,7 +306,7 @@ static int listen_at(const char *path)
     return fd;
 }
 
-/* To the first page full of MARK, or to the end. */
+/* Read up to the first MARK words, or to the end. */
 static void read_stream(int fd, GByteArray *stream, bool to_mark)
 {
     g_autofree uint8_t *buf = g_malloc(65536);
@@ -333,7 +333,7 @@ static void read_stream(int fd, GByteArray *stream, bool to_mark)
     }
 }
 
-/* A migration that is taken no faster than the test wants it. */
+/* A migration whose stream the test reads at its own pace. */
 typedef struct Stream {
     char *path, *at;
     int listener, fd;
@@ -356,7 +356,7 @@ static Stream stream_begin(TsrTest *t)
     return s;
 }
 
-/* The machine it makes. */
+/* Read the rest of the stream, and load it into a new machine. */
 static TsrTest *stream_end(TsrTest *t, Stream *s, const char *props)
 {
     g_autofree char *status = NULL;
@@ -379,10 +379,10 @@ static TsrTest *stream_end(TsrTest *t, Stream *s, const char *props)
 }
 
 typedef struct Half {
-    uint64_t vram;              /* where they are written to: two bands */
-    uint64_t pages;             /* and one of pages that are not in order */
-    uint64_t tiles;             /* a list that goes bad */
-    uint64_t linear;            /* a list of the pages */
+    uint64_t vram;              /* two bands that are written to */
+    uint64_t pages;             /* one band, pages in pairs swapped */
+    uint64_t tiles;             /* list of tiles, invalid from GOOD on */
+    uint64_t linear;            /* list of the pages */
 } Half;
 
 static void half_set_up(TsrTest *t, Half *h)
@@ -412,7 +412,7 @@ static void half_set_up(TsrTest *t, Half *h)
     tsr_run_ok(t, PAGING, c);
 }
 
-/* All of them: from tiles, of which the last ones cannot be had, to rows. */
+/* Run three packets that convert tiles to rows, and fail at an invalid tile. */
 static void half_run(TsrTest *t, const Half *h)
 {
     const uint32_t layouts = TSR_LAYOUT_TILE4K |
@@ -452,8 +452,8 @@ static bool any_is(const uint8_t *buf, uint8_t value)
 }
 
 /*
- * The memory has been sent, and waits for the rest of it to be taken, when
- * packets write to it that then fail: the other side gets what they wrote.
+ * Packets write to memory that was sent before, and then fail, while the
+ * stream is not read. The destination must get the bytes that they wrote.
  */
 static void test_failed_half_way(void)
 {
@@ -477,7 +477,7 @@ static void test_failed_half_way(void)
     tsr_stop(to);
 }
 
-/* ---- What the CPU wrote through its windows ------------------------------ */
+/* ---- Stores of a CPU through windows ------------------------------------- */
 
 static void expect_came(TsrTest *to, uint64_t offset, uint32_t value,
                         const char *through)
@@ -490,9 +490,9 @@ static void expect_came(TsrTest *to, uint64_t offset, uint32_t value,
 }
 
 /*
- * The same, of writes through the host aperture, to a page that stays mapped and
- * to one that shows something else by the time anybody looks; and through a
- * swizzling range.
+ * As test_failed_half_way(), but for stores of a CPU: through the host
+ * aperture, to a page that stays mapped and to a page that is mapped elsewhere
+ * before the next look at its dirty state; and through a swizzling range.
  */
 static void check_windows(const char *props)
 {
@@ -519,7 +519,8 @@ static void check_windows(const char *props)
     qpci_io_writel(t->dev, bar, 0x2020, 0x33333333);
     tsr_w32(t, TSR_HA_COUNT, 1);
     if (strstr(props, "strict=on")) {
-        tsr_w32(t, TSR_HA_UNMAP, 2);    /* the referee wants it */
+        /* Strict mode requires an unmap first. */
+        tsr_w32(t, TSR_HA_UNMAP, 2);
     }
     tsr_w32(t, TSR_HA_MAP, 2);
     qpci_io_writel(t->dev, t->vram, window + 128, 0x44444444);

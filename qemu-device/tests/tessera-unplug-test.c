@@ -1,9 +1,9 @@
 /*
- * QTest: taken away at work, under the eyes of other processors
+ * QTest: unplug at work, while other vCPUs access the device
  *
- * The processors really run here: a program of a few lines, in place of the
- * firmware, makes each of them read all registers and ring all doorbells for
- * ever, whether the device is there or not.
+ * The vCPUs really run here. A short program in place of the firmware makes
+ * each of them read all registers and ring all doorbells for ever, whether the
+ * device is there or not.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,9 +12,9 @@
 #include "tessera-common.h"
 
 #define FIRMWARE_BYTES  65536
-#define BAR_WORD        0x8000  /* address of BAR 0; 0: rest */
+#define BAR_WORD        0x8000  /* bus address of BAR 0; 0: idle */
 #define PASSES_WORD     0x8004  /* passes over all registers */
-#define HIGH_TAIL       12288   /* the doorbells ring with this and with 0 */
+#define HIGH_TAIL       12288   /* doorbells ring with this and with 0 */
 #define ROUNDS          8
 
 /*
@@ -103,8 +103,9 @@ static void wait_passes(TsrTest *t, uint32_t passes)
 }
 
 /*
- * A ring full of MARK (NOP on a render engine), without an end. It is there
- * before the engine starts, for the doorbells never rest.
+ * Fill a ring with MARK (NOP on a render engine), so that the engine never
+ * runs out of work. The ring must be complete before the engine starts,
+ * because the doorbells never rest.
  */
 static void fill_ring(TsrTest *t, uint32_t e, bool paging)
 {
@@ -134,7 +135,10 @@ static void fill_ring(TsrTest *t, uint32_t e, bool paging)
     qtest_memwrite(t->qts, t->eng[e].ring, ring, TSR_TEST_RING_BYTES);
 }
 
-/* Asked to save its job, in the midst of which the device goes. */
+/*
+ * Request a preemption. The device is unplugged while the engine saves its
+ * job.
+ */
 static void preempt(TsrTest *t, uint32_t e, uint64_t area)
 {
     tsr_w64(t, TSR_ENG(e) + TSR_ENG_SAVE_LO, area);
@@ -177,7 +181,7 @@ static void unplug_loop(uint32_t render, uint32_t paging)
         qpci_free_pc(t->bus);
         t->bus = NULL;
         qpci_unplug_acpi_device_test(t->qts, "gpu", 4);
-        /* They go on, with nothing there. */
+        /* The vCPUs continue without the device. */
         wait_passes(t, 1);
         qtest_qmp_assert_success(t->qts, "{'execute': 'device_add', "
                                  "'arguments': {'driver': 'tessera', "
@@ -187,7 +191,7 @@ static void unplug_loop(uint32_t render, uint32_t paging)
                                  "'preemption': true, "
                                  "'render-engines': %u, "
                                  "'paging-engines': %u}}", render, paging);
-        /* Always at the same address. */
+        /* The BARs are always at the same address. */
         tsr_map_device(t);
     }
     tsr_stop(t);

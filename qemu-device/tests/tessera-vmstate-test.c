@@ -1,5 +1,5 @@
 /*
- * QTest: migration, idle and with engines at work
+ * QTest: migration with idle and with working engines
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -37,7 +37,7 @@ static void test_idle(void)
     tsr_bind_buffer(c, 7, vram, 4096, TSR_FORMAT_R32, RW);
     tsr_set_state(c, 0, TSR_STATE_COUNT, 1, 2, 3, 4, 1, 1, 7);
     tsr_run_ok(t, RENDER, c);
-    tsr_r32(t, 0x5f0); /* one error to carry over */
+    tsr_r32(t, 0x5f0); /* an error that has to migrate */
     tsr_w32(t, TSR_ERR_REC_SELECT, TSR_ERR_REGISTER);
 
     t = migrate(t);
@@ -59,7 +59,7 @@ static void test_idle(void)
     tsr_w32(t, TSR_ENG(RENDER) + TSR_ENG_SLOT_SELECT, 7);
     g_assert_cmphex(tsr_r64(t, TSR_ENG(RENDER) + TSR_ENG_SLOT_BASE_LO), ==,
                     vram);
-    /* VRAM, page states and aperture entries moved along. */
+    /* VRAM, page states and aperture entries have migrated. */
     g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 8188), ==, 0xaaaa5555);
     tsr_gpu_read(t, hidden, &got, 8);
     g_assert_cmphex(got, ==, 0x1234567812345678);
@@ -71,14 +71,17 @@ static void test_idle(void)
     tsr_run_ok(t, PAGING, c);
     g_assert_cmphex(qtest_readq(t->qts, page), ==, 0x1234567812345678);
     tsr_expect_no_errors(t);
-    /* And once more, the same device again. */
+    /* Migrate the device once more. */
     t = migrate(t);
     tsr_gpu_write(t, vram, "abc", 3);
     tsr_expect_no_errors(t);
     tsr_stop(t);
 }
 
-/* Inside an IB, slots bound, waiting: the rest of it runs over there. */
+/*
+ * An engine waits inside an IB with bound slots. The rest of the IB runs on
+ * the destination.
+ */
 static void test_in_ib(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -86,7 +89,7 @@ static void test_in_ib(void)
     uint64_t vram = tsr_seg_base(t, 1), sem = tsr_alloc(t, 4096), seqno;
     uint64_t first, sp = t->eng[RENDER].status_page;
 
-    /* One interrupt is sent and acknowledged over here. */
+    /* One interrupt is sent and acknowledged on the source. */
     first = tsr_emit_fence(t, RENDER, TSR_FENCE_INTERRUPT, 0);
     tsr_kick(t, RENDER);
     tsr_wait(t, RENDER, first);
@@ -117,13 +120,13 @@ static void test_in_ib(void)
     tsr_wait(t, RENDER, seqno);
     tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
     g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 60), ==, 0xbeef);
-    /* The next one is sent over there. */
+    /* The next one is sent on the destination. */
     g_assert_cmpuint(qtest_readl(t->qts, sp + TSR_SP_IRQ_SENT), ==, 2);
     tsr_expect_no_errors(t);
     tsr_stop(t);
 }
 
-/* The same with everything at virtual addresses, the commands, too. */
+/* As test_in_ib(), but with the IB and its buffers at virtual addresses. */
 static void test_in_virtual_ib(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -158,7 +161,7 @@ static void test_in_virtual_ib(void)
     tsr_kick(t, RENDER);
     tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_WAITING);
     t = migrate(t);
-    /* What was remembered stayed there: here that is another page. */
+    /* The TLB does not migrate: the destination uses the new entry. */
     qtest_writeq(t->qts, tables + (va >> 12) % TSR_PT_ENTRIES * 8,
                  (ram + 8192) | TSR_PTE_VALID | TSR_PTE_WRITE);
     qtest_writeq(t->qts, sem, 1);
@@ -170,7 +173,10 @@ static void test_in_virtual_ib(void)
     tsr_stop(t);
 }
 
-/* A long DRAW is resumed over there and blends every pixel exactly once. */
+/*
+ * A long DRAW is resumed on the destination, and blends each pixel exactly
+ * once.
+ */
 static void test_in_draw(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -225,7 +231,7 @@ static void test_in_draw(void)
     tsr_stop(t);
 }
 
-/* The bytes of a machine's state, RAM and all. */
+/* Save the state of a machine, with its RAM, to @data. Return its size. */
 static gsize state_bytes(TsrTest *t, char **data)
 {
     g_autofree char *path = tsr_state_file();
@@ -237,7 +243,10 @@ static gsize state_bytes(TsrTest *t, char **data)
     return bytes;
 }
 
-/* Empty tables cost nothing, nor does what only strict mode knows. */
+/*
+ * Empty table entries are not saved, nor is the data of strict mode without
+ * it.
+ */
 static void test_bytes(void)
 {
     static const char *const props[] = {
@@ -255,7 +264,7 @@ static void test_bytes(void)
         tsr_map(c, 4, 7, 1, tsr_list(t, &pte, 1));
         tsr_run_ok(t, PAGING, c);
         bytes[i] = state_bytes(t, &data);
-        /* Field names, from the description behind the state. */
+        /* Look for field names in the description behind the state. */
         g_assert_nonnull(memmem(data, bytes[i], "vram_pages", 10));
         g_assert_null(memmem(data, bytes[i], "page_state", 10));
         tsr_stop(t);
@@ -267,12 +276,12 @@ static void test_bytes(void)
 
 static uint64_t entry_of(uint64_t ram, uint32_t i)
 {
-    /* Runs of all lengths, gaps, and both ends of the table. */
+    /* Extents of all lengths, gaps, and both ends of the table. */
     return i % 7 < i / 7 % 7 || i == 1023
            ? (ram + i % 16 * 4096) | TSR_APTE_VALID | TSR_APTE_WRITE : 0;
 }
 
-/* Each entry of a page table is what it was. */
+/* Each entry of a page table migrates unchanged. */
 static void test_tables(void)
 {
     static const char props[] = SIZES ",vram-size=4M,vram-hidden-size=8M,"
@@ -344,7 +353,7 @@ static void expect_refused(TsrTest *t, const char *path, const char *props)
     tsr_stop(to);
 }
 
-/* A device that is not the same does not take the state. */
+/* A device with other properties refuses the state. */
 static void test_mismatch(void)
 {
     g_autofree char *path = tsr_state_file();
@@ -380,7 +389,10 @@ static void test_mismatch(void)
     tsr_stop(t);
 }
 
-/* What the memory behind caches holds does not travel. */
+/*
+ * The contents of memory behind the caches do not migrate, so a save is
+ * refused.
+ */
 static void test_past_caches(void)
 {
     g_autofree char *path = tsr_state_file(), *status = NULL;
@@ -414,7 +426,10 @@ static void test_damaged(void)
 
     tsr_save(t, path);
     g_assert_true(g_file_get_contents(path, &data, &bytes, NULL));
-    /* RAM blocks have a dot behind the name, the section has not. */
+    /*
+     * Names of RAM blocks continue with a dot; the name of the section does
+     * not.
+     */
     at = data;
     do {
         at = memmem(at + 1, data + bytes - at - 1, mark, sizeof(mark) - 1);
