@@ -252,9 +252,8 @@ static void test_large_mark(void)
 }
 
 /*
- * A mark of the largest segment that a device can have, none of it touched
- * yet, takes effect before the register write returns, and takes at most 10
- * ms.
+ * A MARK of the largest segment that a device can have, none of it touched
+ * yet, takes effect before the register write returns, within 10 ms.
  */
 static void test_huge_mark(void)
 {
@@ -393,6 +392,7 @@ static void tiled_aperture(TsrTest *t, Log *log, uint32_t layout)
     run_counted(t, c, log, pages, 0, SIDE * TILES);
 }
 
+/* Count the accesses by the tessera_dma trace event, for each tiled layout. */
 static void test_tiled_aperture(void)
 {
     g_autofree char *args = NULL;

@@ -1,7 +1,7 @@
 /*
  * QTest: the Resizable BAR capability of BAR 2 (CHA-11)
  *
- * Runs on q35, whose PCI Express configuration space is memory-mapped.
+ * Runs on q35, because its PCI Express configuration space is memory-mapped.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -79,6 +79,7 @@ static TsrTest *start_resized(void)
     return t;
 }
 
+/* BAR 2 has its larger size and shows both segments of VRAM. */
 static void check_shows_all(TsrTest *t)
 {
     uint64_t hidden = tsr_seg_base(t, 2), offset, got = 0x1234567;
@@ -98,6 +99,7 @@ static void check_shows_all(TsrTest *t)
     tsr_expect_no_errors(t);
 }
 
+/* BAR 2 has its smaller size and shows segment 1 only. */
 static void check_shows_first(TsrTest *t)
 {
     g_assert_cmphex(rebar_read(t, PCI_REBAR_CTRL), ==, CTRL | SIZE(FIRST));
@@ -134,6 +136,7 @@ static void test_conventional(void)
     tsr_stop(t);
 }
 
+/* The larger BAR shows all of VRAM, and it can be made smaller again. */
 static void test_shows_all(void)
 {
     TsrTest *t = start_resized();
@@ -195,6 +198,7 @@ static void reset_machine(TsrTest *t)
     check_shows_first(t);
 }
 
+/* A machine reset returns BAR 2 to its smaller size. */
 static void test_machine_reset(void)
 {
     TsrTest *t = start_resized();
@@ -221,6 +225,10 @@ static void test_failed_load(void)
     tsr_stop(t);
 }
 
+/*
+ * The size of BAR 2 migrates. A destination that offers other sizes refuses
+ * it.
+ */
 static void test_migration(void)
 {
     g_autofree char *path = tsr_state_file(), *status = NULL, *refused = NULL;

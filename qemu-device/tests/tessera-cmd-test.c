@@ -1,5 +1,5 @@
 /*
- * QTest: render packets, slots and bounds; provokes each error type once
+ * QTest: work packets, slots and bounds; provokes each error type once
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -67,6 +67,7 @@ static void test_slot_window(void)
     tsr_stop(t);
 }
 
+/* BIND_SLOT checks each field of the surface and the slot number. */
 static void test_bind_errors(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -173,6 +174,7 @@ static void test_fill(void)
     tsr_stop(t);
 }
 
+/* A FILL that exceeds its surface, the limit of its slot or a segment fails. */
 static void test_fill_bounds(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -242,6 +244,7 @@ static void test_fill_bounds(void)
     tsr_stop(t);
 }
 
+/* FILL and COPY need bound slots with the right access and texel size. */
 static void test_slot_errors(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -273,6 +276,10 @@ static void test_slot_errors(void)
     tsr_stop(t);
 }
 
+/*
+ * A COPY within one surface reads each texel before it overwrites it, in each
+ * layout and direction.
+ */
 static void test_copy_overlap(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -377,6 +384,10 @@ static void test_copy_linear(void)
     tsr_stop(t);
 }
 
+/*
+ * SET_STATE checks its values. Packets of another engine, or without
+ * microcode, fail.
+ */
 static void test_state_and_engines(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -402,8 +413,8 @@ static void test_state_and_engines(void)
     tsr_set_state(c, 0, TSR_STATE_COUNT, 1, 0, 0, 2, 0, 0, 0xffffffff);
     tsr_run_ok(t, RENDER, c);
     /*
-     * Render packets fail on the paging engine, and paging packets on the
-     * other.
+     * Render-only packets fail on the paging engine, and paging-only packets
+     * on the render engine.
      */
     tsr_run_err(t, PAGING, c, TSR_ERR_PACKET);
     c->n = 0;
@@ -419,6 +430,10 @@ static void test_state_and_engines(void)
     tsr_stop(t);
 }
 
+/*
+ * QUERY_TIMESTAMP and the job record hold the device time. Bounds and
+ * alignment are checked.
+ */
 static void test_query_timestamp(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);

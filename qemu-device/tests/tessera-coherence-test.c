@@ -391,6 +391,7 @@ static void test_reset(void)
     tsr_stop(t);
 }
 
+/* Invalid commands, sizes and addresses are counted and have no effect. */
 static void test_errors(void)
 {
     static const uint32_t bad[] = { 0, TSR_COH_WRITE_BACK + 1, 0xffffffff };
@@ -491,6 +492,9 @@ static uint64_t map_both_ways(TsrTest *t)
     return page;
 }
 
+/*
+ * COH-13: a mapping without the COHERENT bit reads stale bytes until a clean.
+ */
 static void test_forgotten_read(void)
 {
     TsrTest *t = tsr_start(SNOOPS);
@@ -527,6 +531,10 @@ static void test_forgotten_read(void)
     tsr_stop(t);
 }
 
+/*
+ * COH-13: a write without the COHERENT bit stays invisible to CPUs until an
+ * invalidation.
+ */
 static void test_forgotten_write(void)
 {
     TsrTest *t = tsr_start(SNOOPS);

@@ -222,6 +222,7 @@ static TsrTest *start_viewed(const char *props, const char *path,
     return t;
 }
 
+/* The guest learns the size of the viewer's window. */
 static void test_resize(void)
 {
     g_autofree char *path = socket_path("vnc");

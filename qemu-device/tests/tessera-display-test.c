@@ -9,6 +9,10 @@
 
 #define SMALL "vram-size=4M,vram-hidden-size=4M,gart-size=4M"
 
+/*
+ * The number of heads is that of the property. Registers of other heads, and
+ * invalid accesses, are errors.
+ */
 static void test_identity(void)
 {
     TsrTest *t = tsr_start("outputs=3");
@@ -160,6 +164,7 @@ static void test_output(void)
 
 /* ---- Time ---------------------------------------------------------------- */
 
+/* An invalid mode is an error and leaves the head disabled. */
 static void test_modes(void)
 {
     static const uint32_t bad[][3] = {
@@ -319,6 +324,10 @@ static void check_latch(TsrHead *h, uint32_t latched, uint32_t count,
     g_assert_cmpuint(tsr_head_r64(h, TSR_CRTC_LATCH_NS_LO), ==, ns);
 }
 
+/*
+ * A commit is latched at the vblank, or at once, and its interrupt is raised
+ * as the manual says.
+ */
 static void test_commit(void)
 {
     TsrTest *t = tsr_start(SMALL);
@@ -452,7 +461,7 @@ static void test_refused(void)
     REFUSE(p->addr = -4096ULL, ADDRESS);
     REFUSE(p->addr = tsr_seg_base(t, 4), SEGMENT);
     REFUSE(p->addr = tsr_hidden_base(t), SEGMENT);
-    /* The plane with good values again can be committed. */
+    /* With good values the same plane can be committed again. */
     tsr_plane_write(&h, 1);
     tsr_head_commit(&h, TSR_COMMIT_ASYNC);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_STATUS) & TSR_CRTCS_REFUSED, ==,

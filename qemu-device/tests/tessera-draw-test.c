@@ -646,6 +646,10 @@ static void test_aperture(void)
     tsr_stop(g.t);
 }
 
+/*
+ * BLIT with each blend mode, sampler, format and layout matches the reference
+ * exactly.
+ */
 static void test_blit(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -687,6 +691,7 @@ static void test_blit(void)
     tsr_stop(g.t);
 }
 
+/* DRAW and BLIT check their packets, vertices, slots and rectangles. */
 static void test_errors(void)
 {
     static const uint32_t whole[] = { 0, 0, W, H };

@@ -357,8 +357,8 @@ static void expect_hidden(Aperture *a, bool packet, uint32_t what,
 }
 
 /*
- * Free and evict ranges that end in the shown page, start in it, contain it,
- * and adjoin it. All but the last are errors.
+ * Free and evict ranges that overlap the first or the last 4 KiB of a shown
+ * page: each is an error. Ranges beside the page, and other marks, are not.
  */
 static void check_shown(Aperture *a, bool packet, uint64_t shown,
                         uint32_t page, uint64_t bytes)
@@ -687,8 +687,8 @@ static void test_background_snapshot(void)
 }
 
 /*
- * Count the mappings of the file that unmapped pages show, as far as they have
- * @flag.
+ * Return the number of mappings with @flag of the file that unmapped pages
+ * show.
  */
 static uint32_t count_ones(TsrTest *t, const char *flag)
 {

@@ -85,6 +85,10 @@ static void spoil(const char *path, uint64_t base, uint32_t width)
     g_assert_cmpuint(found, ==, 1);
 }
 
+/*
+ * A snapshot with an invalid slot is refused. The device must be as after a
+ * reset, and keep nothing of the state before.
+ */
 static void test_refused_is_cleared(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);

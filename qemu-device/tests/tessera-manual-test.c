@@ -1,9 +1,8 @@
 /*
  * QTest: errors in the order of the hardware manual
  *
- * Each test quotes the chapter whose statements about errors it checks.
- * Statements that another test covers (bind, bounds, draw, strict mode) are
- * not repeated.
+ * Each test quotes the chapter that makes the statements it checks. Statements
+ * that another test covers (bind, bounds, draw, strict mode) are not repeated.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -193,6 +192,7 @@ static void bind_row_slots(TsrCmd *c)
     tsr_bind_buffer(c, HALF, VRAM, 4096, TSR_FORMAT_RGB565, RW);
 }
 
+/* Each row fails with its error, at its packet, and counts one error. */
 static void test_packets(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -267,6 +267,10 @@ static void expect_packet_error(TsrTest *t, uint32_t e, uint32_t op,
     tsr_run_err(t, e, c, TSR_ERR_PACKET);
 }
 
+/*
+ * Each flag, length, engine and opcode that the table does not allow is
+ * TSR_ERR_PACKET.
+ */
 static void test_forms(void)
 {
     TsrTest *t = tsr_start("");

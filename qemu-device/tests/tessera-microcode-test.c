@@ -264,6 +264,10 @@ static void test_microcode(void)
     stop(g);
 }
 
+/*
+ * SEG-14: random scales, biases and fetch offsets move vertices as the manual
+ * says.
+ */
 static void test_vertices(void)
 {
     uint32_t good[TABLE_DWORDS], table[TABLE_DWORDS], drawn = 0;
@@ -319,7 +323,7 @@ static void test_bad_microcode(void)
         g_assert_cmphex(tsr_r64(g->t, TSR_ERR_REC_ADDR_LO), ==,
                         tsr_hidden_base(g->t));
         tsr_expect_errors(g->t, TSR_ERR_FIRMWARE, 1);
-        /* Such a table cannot be started, either. */
+        /* The device also refuses to start such a table. */
         tsr_start_firmware(g->t, table);
         tsr_expect_errors(g->t, TSR_ERR_FIRMWARE, 1);
         tsr_load_firmware(g->t);

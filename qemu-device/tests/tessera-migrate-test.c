@@ -234,6 +234,10 @@ static void expect_vram(TsrTest *t, uint64_t base, const Work *w)
     }
 }
 
+/*
+ * Both engines work on during a live migration and finish on the destination.
+ * VRAM and system memory must equal the model.
+ */
 static void test_live(void)
 {
     g_autofree char *path = g_strdup_printf("%s/tessera-migrate-%d",
@@ -535,6 +539,7 @@ static void check_windows(const char *props)
     tsr_stop(to);
 }
 
+/* Stores through the host aperture as RAM, and as a trap, must migrate. */
 static void test_windows(void)
 {
     check_windows(HALF_PROPS);

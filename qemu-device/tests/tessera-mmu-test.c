@@ -595,7 +595,7 @@ static void test_write_ptes(void)
     g_assert_cmphex(qtest_readl(t->qts, ram + 2 * PAGE), ==, 0x888);
     g_assert_cmpuint(try_fill(&s, va + 510 * PAGE, 1, 1), ==, TSR_ERR_MMU);
     tsr_expect_errors(t, TSR_ERR_MMU, 1);
-    /* a directory whose memory was freed */
+    /* An access through a directory whose memory was freed fails. */
     c->n = 0;
     tsr_mark(c, TSR_MARK_FREE, tables + PAGE, PAGE);
     flush(c, 6, 0, 1ULL << TSR_VM_ADDRESS_BITS);
@@ -918,8 +918,8 @@ static void put_scene(TsrCmd *c, const uint64_t base[3])
 }
 
 /*
- * RES-5: what engines draw does not depend on where the pages of a surface
- * are.
+ * RES-5: the result of an engine's work does not depend on where the pages of
+ * a surface are.
  */
 static void test_scene(void)
 {

@@ -255,6 +255,7 @@ static void test_passes(void)
     tsr_stop(t);
 }
 
+/* TRANSFER checks ranges, offsets and page lists. */
 static void test_transfer_errors(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);

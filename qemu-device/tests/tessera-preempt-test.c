@@ -169,7 +169,7 @@ static void job_wait_fill(TsrTest *t, Job *job, TsrCmd *c)
     tsr_fill(c, SLOT, 0, 0, WORDS, 1, 0xc0ffee);
 }
 
-/* Start such a job on the first render engine, until it waits. */
+/* Start such a job on the first render engine; return when it waits. */
 static TsrTest *start_waiting(const char *props, Job *job, uint64_t *seqno)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -254,7 +254,7 @@ static void test_state(void)
     tsr_kick(t, RENDER);
     job_end(t, &job, RENDER, seqno);
     expect_filled(t);
-    /* The second during which the job was preempted does not count. */
+    /* The second that passed while the job was preempted does not count. */
     ns = qtest_readq(t->qts, job.record + TSR_REC_END_NS) -
          qtest_readq(t->qts, job.record + TSR_REC_START_NS);
     g_assert_cmpuint(ns, <, 1000000000);
@@ -500,6 +500,10 @@ static void expect_refused(TsrTest *t, uint32_t e, uint64_t area,
 
 #define ASK (TSR_ENG_ENABLE | TSR_ENG_PREEMPT)
 
+/*
+ * A request that is invalid, or that the engine cannot take, is TSR_ERR_RING
+ * and has no effect.
+ */
 static void test_refused(void)
 {
     TsrTest *t = tsr_start(PROPS);
@@ -638,6 +642,7 @@ static void expect_bad(TsrTest *t, Job *job, uint64_t area, uint32_t err)
     tsr_engine_reset(t, RENDER);
 }
 
+/* RESUME checks each field of the save area. */
 static void test_bad_resume(void)
 {
     static const struct {
@@ -694,7 +699,7 @@ static void test_bad_resume(void)
     tsr_stop(t);
 }
 
-/* RESUME fails in an IB; it belongs into the ring. */
+/* RESUME is valid in the ring only, and fails in an IB. */
 static void test_resume_in_ib(void)
 {
     Job job;

@@ -8,6 +8,7 @@
 
 #define VISIBLE (TSR_SEGF_CPU_VISIBLE | TSR_SEGF_SWIZZLE_RANGES)
 
+/* The identification registers follow the properties. */
 static void test_identity(void)
 {
     TsrTest *t = tsr_start("");
@@ -230,6 +231,7 @@ static void test_access_rules(void)
     tsr_stop(t);
 }
 
+/* INT_STATUS, INT_MASK and the error vector. */
 static void test_interrupt_block(void)
 {
     TsrTest *t = tsr_start("");

@@ -406,6 +406,10 @@ static void finish(TsrTest *t, const Case *k, uint64_t seqno)
     tsr_expect_no_errors(t);
 }
 
+/*
+ * Stop at each point (x-hold-after), migrate at the first two, and compare
+ * with an undisturbed run.
+ */
 static void test_resume(const void *opaque)
 {
     const Case *k = opaque;
@@ -462,7 +466,10 @@ static void test_preempted(const void *opaque)
 
     tsr_engine_reset(t, k->engine);
     seqno = start_job(t, k);
-    /* Keep the IB_CALL behind JOB_BEGIN, which follows each RESUME. */
+    /*
+     * Read the IB_CALL back from the ring: it is emitted again behind each
+     * RESUME.
+     */
     qtest_memread(t->qts, t->eng[k->engine].ring +
                   (t->eng[k->engine].tail - TSR_FENCE_DWORDS * 4 -
                    sizeof(ring)), ring, sizeof(ring));
@@ -506,7 +513,10 @@ static void test_bounded(void)
     };
     int64_t start;
 
-    /* 4 GiB of dummy page, mapped page by page, need no memory. */
+    /*
+     * Move 4 GiB of an aperture that shows only the dummy page, page by page.
+     * This is slow and needs no memory.
+     */
     tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, tsr_alloc(t, 4096));
     for (int i = 0; i < 16; i++) {
         tsr_emit(t, PAGING, move, TSR_TRANSFER_DWORDS);

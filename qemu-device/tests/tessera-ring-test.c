@@ -34,6 +34,7 @@ static void wait_idle(TsrTest *t, uint32_t e)
     tsr_wait_reg(t, TSR_ENG(e) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
 }
 
+/* A FENCE writes the record, SEQNO and HEAD of its job. */
 static void test_fence(void)
 {
     TsrTest *t = tsr_start("");
@@ -82,6 +83,7 @@ static void test_wrap(void)
     tsr_stop(t);
 }
 
+/* An engine with an invalid ring or status page is not enabled. */
 static void test_bad_setup(void)
 {
     static const struct {
@@ -214,6 +216,7 @@ static void test_halt(void)
     tsr_stop(t);
 }
 
+/* A malformed packet in the ring halts the engine. */
 static void test_bad_ring_packets(void)
 {
     static const uint32_t headers[] = {
@@ -293,6 +296,10 @@ static void expect_halt_call(TsrTest *t, const uint32_t *call)
     tsr_engine_reset(t, RENDER);
 }
 
+/*
+ * An invalid IB_CALL halts the engine. An error inside the IB only ends the
+ * IB.
+ */
 static void test_ib_errors(void)
 {
     const uint32_t op = TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS);
@@ -418,6 +425,10 @@ static void test_dma_hits_ram_only(void)
     tsr_stop(t);
 }
 
+/*
+ * A WAIT ends when SIGNAL, a CPU or a reset ends it, and TIMESTAMP writes the
+ * device time.
+ */
 static void test_wait_signal(void)
 {
     TsrTest *t = tsr_start("");
@@ -596,6 +607,10 @@ static void test_wait_backs_off(void)
     tsr_stop(t);
 }
 
+/*
+ * An engine that hangs (x-hang-engine) affects no other engine, and a reset or
+ * its release ends the hang.
+ */
 static void test_hang(void)
 {
     TsrTest *t = tsr_start("x-hang-engine=0");
@@ -739,7 +754,10 @@ static void test_fence_gap(void)
     tsr_stop(t);
 }
 
-/* Each engine counts its own jobs up to the one that makes it halt. */
+/*
+ * x-halt-job: each engine counts its own jobs up to the one at which it halts.
+ * The interrupt of the job before that is dropped.
+ */
 static void test_halt_job(void)
 {
     TsrTest *t = tsr_start("render-engines=2,x-halt-job=2");
@@ -896,7 +914,7 @@ static void expect_word(TsrTest *t, uint32_t value)
 
 /*
  * A user's IB is skipped in a job after a failed one, and in each job after
- * that. The kernel IB runs in any case.
+ * that. The kernel IB always runs.
  */
 static void test_job_after(void)
 {

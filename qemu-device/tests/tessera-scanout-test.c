@@ -330,6 +330,7 @@ static void refuse_writeback(TsrHead *h, uint64_t addr, uint32_t pitch,
     tsr_expect_errors(h->t, err, 1);
 }
 
+/* Writeback checks its settings, and captures one frame after its commit. */
 static void test_writeback(void)
 {
     TsrTest *t = tsr_start(SMALL ",strict=on");
@@ -498,9 +499,9 @@ static void check_crc(TsrHead *h, const uint32_t *pixels)
 }
 
 /*
- * If pictures take long, vblanks are delayed until composing takes only half
- * of the time. This holds for all heads together and however often a CPU reads
- * registers. A commit is not delayed.
+ * The device spends at most half of its time on pictures, for all heads
+ * together and however often a CPU reads registers. If pictures take long, the
+ * registers show vblanks late, but a commit makes them happen first.
  */
 static void test_budget(void)
 {
@@ -533,10 +534,7 @@ static void test_budget(void)
                      first[late]);
     g_assert_cmpuint(tsr_head_r32(&h[!late], TSR_CRTC_VBLANK_COUNT), ==,
                      first[!late] + 1);
-    /*
-     * A commit comes after the vblanks before it, so these are made up for
-     * first.
-     */
+    /* The commit makes the 20 delayed vblanks happen first. */
     tsr_head_commit(&h[late], TSR_COMMIT_ASYNC);
     g_assert_cmpuint(tsr_head_r32(&h[late], TSR_CRTC_VBLANK_COUNT), ==,
                      first[late] + 20);
@@ -671,8 +669,8 @@ static void test_screen(void)
 
 /*
  * Return whether looking at a head composes a new picture. The picture must
- * match the model. Another one follows it, as dirty marks may come before the
- * bytes.
+ * match the model. The device may compose a second one, because a dirty mark
+ * may come before the bytes.
  */
 static bool looked(TsrHead *h, int head)
 {
@@ -868,7 +866,7 @@ static void test_migrate(void)
     g_rand_free(rng);
 }
 
-/* Return the data of the subsection @name, which follow its name. */
+/* Return the start of the data of subsection @name, behind its name. */
 static char *find(char *data, gsize bytes, const char *name)
 {
     char *at = memmem(data, bytes, name, strlen(name));
@@ -971,6 +969,10 @@ static const struct {
     { BEHIND + 49 + 8 * TSR_CRC_QUEUE + 16, TSR_WB_FAILED + 1 },
 };
 
+/*
+ * A state with an invalid field is refused, and a screendump afterwards must not
+ * use it.
+ */
 static void test_bad_fields(void)
 {
     g_autofree char *path = tsr_state_file(), *screen = tsr_screen_file();
@@ -999,7 +1001,7 @@ static void test_bad_fields(void)
         if (strcmp(status, "failed")) {
             g_error("field at %u is taken", bad_fields[i].offset);
         }
-        /* The refused state must not be shown. */
+        /* The device must not use the refused state for a picture. */
         qtest_qmp_assert_success(to->qts, "{'execute': 'screendump', "
                                  "'arguments': {'filename': %s, "
                                  "'device': 'gpu', 'head': 0}}", screen);

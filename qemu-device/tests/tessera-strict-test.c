@@ -84,6 +84,7 @@ static void expect_poison(TsrTest *t, uint64_t offset, uint64_t bytes)
     }
 }
 
+/* An access to freed memory is an error, and the memory is poisoned. */
 static void test_freed(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -105,7 +106,7 @@ static void test_freed(void)
     tsr_page_fill(c, 0, vram, 8192);
     tsr_run_err(t, PAGING, c, TSR_ERR_STRICT_FREED);
     expect_poison(t, 4096, 4096);
-    /* The same by packets; one page comes back into use. */
+    /* The same with MARK packets. One page is allocated again. */
     c->n = 0;
     tsr_mark(c, TSR_MARK_ALLOCATED, vram + 4096, 4096);
     tsr_page_fill(c, 0, vram + 4096, 4096);
@@ -152,8 +153,8 @@ static void check_reset_loses(const char *props, bool kept)
     tsr_engine_start(t, RENDER, 4096);
     tsr_engine_start(t, PAGING, 4096);
     /*
-     * Nothing announces hidden memory (microcode, page tables), as it is in no
-     * segment.
+     * Hidden memory (microcode, page tables) is in no segment, so nothing
+     * announces it as preserved.
      */
     c->n = 0;
     tsr_transfer(c, TSR_TRANSFER_DST_PAGES, 0, own, t->bounce_list, 4096, 0, 0,
@@ -213,8 +214,8 @@ static void test_reset_loses_much(void)
 }
 
 /*
- * Continue the job with an IB that fills @slot, as it is bound. Return the
- * status.
+ * Run another IB in the same job, which fills @slot as the job has bound it.
+ * Return the status.
  */
 static uint32_t fill_kept_slot(TsrTest *t, uint32_t slot)
 {
@@ -269,7 +270,10 @@ static void test_evicted_and_stale(void)
     tsr_stop(t);
 }
 
-/* A slot becomes stale if any of its pages is evicted, and no other page. */
+/*
+ * A slot becomes stale if one of its pages is evicted, but not if a page
+ * beside it is.
+ */
 static void test_stale_by_a_page(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -452,6 +456,7 @@ static void test_dummy(void)
     tsr_stop(t);
 }
 
+/* MARK checks its command, alignment, range and segment. */
 static void test_mark_errors(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);

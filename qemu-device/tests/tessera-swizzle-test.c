@@ -117,6 +117,7 @@ static void test_transfer(void)
     tsr_stop(t);
 }
 
+/* A TRANSFER that swizzles checks layouts, pitch, size and alignment. */
 static void test_transfer_errors(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);

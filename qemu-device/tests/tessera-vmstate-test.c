@@ -15,6 +15,7 @@ static TsrTest *migrate(TsrTest *t)
     return tsr_migrate(t, PROPS);
 }
 
+/* The whole state of an idle device migrates. */
 static void test_idle(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
@@ -244,8 +245,8 @@ static gsize state_bytes(TsrTest *t, char **data)
 }
 
 /*
- * Empty table entries are not saved, nor is the data of strict mode without
- * it.
+ * Empty table entries are not saved. The page states of strict mode are not
+ * saved while it is off.
  */
 static void test_bytes(void)
 {
@@ -317,6 +318,7 @@ static void test_tables(void)
     tsr_stop(t);
 }
 
+/* A hung and a halted engine migrate as such, and a reset brings them back. */
 static void test_hung_and_halted(void)
 {
     TsrTest *t = tsr_start(PROPS ",x-hang-engine=0");
