@@ -439,7 +439,7 @@ static void test_refused(void)
     REFUSE(p->layout = TSR_LAYOUT_COUNT, SURFACE);
     REFUSE(p->blend = TSR_PLANE_BLEND_COUNT, SURFACE);
     REFUSE(p->pitch = 0, SURFACE);
-    REFUSE(p->pitch = 128, SURFACE);        /* less than a row */
+    REFUSE(p->pitch = 128, SURFACE);        /* shorter than a row */
     REFUSE(p->pitch += 64, SURFACE);        /* no whole tiles */
     REFUSE(p->pitch = TSR_SURF_MAX_PITCH + 128, SURFACE);
     REFUSE(p->addr += 2048, SURFACE);

@@ -547,8 +547,8 @@ static void draw_unscaled(Gpu *g, Image *m, const RefTex *rt, uint32_t layout,
 /*
  * Textures drawn one texel per pixel, which the device copies by rows: all
  * formats and layouts, and across the edges of the texture. Offsets by a
- * fraction of a texel and mirrored textures, which cannot be copied by rows,
- * are drawn as well.
+ * fraction of a texel, and mirrored textures, are drawn as well: the device
+ * must sample these where a filter or the direction forbids a copy.
  */
 static void test_unscaled(void)
 {

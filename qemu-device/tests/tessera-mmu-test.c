@@ -988,7 +988,7 @@ static void test_overlap(void)
     }
     for (uint32_t i = 0; i < 2 * MIB / 4; i++) {
         qpci_io_writel(t->dev, t->vram, i * 4, model[i]);
-        i += i % 64 ? 0 : 62;   /* two words of each 64 */
+        i += i % 64 ? 0 : 62;   /* write two words of each 64 */
     }
     for (uint32_t i = words; i < words + shift; i++) {
         uint64_t at = (i - words) * 4;

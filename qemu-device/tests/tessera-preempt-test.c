@@ -653,7 +653,7 @@ static void test_bad_resume(void)
         { TSR_SAVE_MAGIC, TSR_SAVE_RESUMED },
         { TSR_SAVE_OFFSET, 0 },
         { TSR_SAVE_OFFSET, 20 },
-        { TSR_SAVE_OFFSET, 64 },        /* no place for an IB_CALL */
+        { TSR_SAVE_OFFSET, 64 },        /* no room for an IB_CALL */
         { TSR_SAVE_OFFSET, 0xfffffff8 },
         { TSR_SAVE_FLAGS, 0x10 },
         { TSR_SAVE_FLAGS, TSR_SAVEF_IB | TSR_SAVEF_IB_VM },

@@ -248,7 +248,7 @@ static void test_interrupt_block(void)
     tsr_w32(t, TSR_CTRL_PING, 1);
     tsr_msix_wait(t, msix, TSR_VECTOR_ERROR);
     tsr_w32(t, TSR_INT_STATUS, TSR_INT_PING);
-    /* An error raises once until it is acknowledged. */
+    /* Errors raise one interrupt until it is acknowledged. */
     tsr_r32(t, 0x5f0);
     tsr_msix_wait(t, msix, TSR_VECTOR_ERROR);
     tsr_r32(t, 0x5f0);

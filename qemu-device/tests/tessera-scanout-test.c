@@ -970,8 +970,8 @@ static const struct {
 };
 
 /*
- * A state with an invalid field is refused, and a screendump afterwards must not
- * use it.
+ * A state with an invalid field is refused, and a screendump afterwards must
+ * not use it.
  */
 static void test_bad_fields(void)
 {

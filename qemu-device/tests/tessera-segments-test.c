@@ -77,7 +77,10 @@ static uint64_t end_of(TsrTest *t, uint32_t i, uint32_t last)
     return last ? tsr_r64(t, TSR_SEG(i) + TSR_SEG_SIZE_LO) - 8 : 0;
 }
 
-/* No two segments share memory, and BAR 2 shows those that the table says. */
+/*
+ * No two segments share memory, and BAR 2 shows those that the table marks as
+ * visible.
+ */
 static void check_memory(const char *props)
 {
     TsrTest *t = tsr_start(props);
