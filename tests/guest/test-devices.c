@@ -5,6 +5,7 @@
  * Unplugging is in test-import.c.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "call.h"
@@ -171,6 +172,16 @@ static void over_suspend(void)
 	both_fini(&a, &b);
 }
 
+/* An object with an unsignalled fence: the list shows it as busy. */
+static bool any_busy(void)
+{
+	char *text = tsr_debugfs_read("allocations");
+	bool busy = strstr(text, " busy");
+
+	free(text);
+	return busy;
+}
+
 /*
  * A VM keeps the import resident and reads current bytes, wherever the exporter
  * has moved the object.
@@ -190,6 +201,8 @@ static void resident_for_another(void)
 	tsr_vm_map(&b.dev, vm.id, &b.theirs, 0, 0x40000000, MiB(1), 0);
 	tsr_vm_map(&b.dev, vm.id, &own, 0, 0x50000000, MiB(1), 0);
 	for (uint32_t round = 1; round < 5; round++) {
+		/* With a fence of b at the object, a uses it in an aperture. */
+		tsr_wait_for(!any_busy());
 		tsr_gpu_fill(&a.dev, a.ctx, &a.ours, round);
 		/*
 		 * Without move_notify the object is pinned to its system pages

@@ -155,12 +155,16 @@ static void comes_in_turn(struct tsr_client *client)
 	tsr_wait_for(client->state->stop);
 	usleep((useconds_t)(client->arg + 1) * BETWEEN_US);
 	tsr_submit(&dev, ctx, &cmd, 0, 0);
+	/* A client has at most two jobs in the ring. */
+	usleep(NUM_OTHERS * BETWEEN_US);
+	tsr_submit(&dev, ctx, &cmd, 0, 0);
 	tsr_close(&dev);
 }
 
 /*
  * The scheduler restarts its timer with each job that it hands over. The hang
- * must be noticed even so.
+ * must be noticed even so: before the last of 14 jobs comes, which is several
+ * times the job timeout later, so that a busy machine makes no difference.
  */
 static void others_keep_coming(void)
 {
