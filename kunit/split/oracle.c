@@ -70,7 +70,7 @@ static bool check_target(struct oracle *o, const struct tessera_split_op *op,
 		return FAIL(o, "allocation %u put onto another at %llu", op->id,
 			    op->off);
 	if (hweight64(busy) + size > model_commit_limit(in, op->seg))
-		return FAIL(o, "allocation %u passes the commit limit", op->id);
+		return FAIL(o, "allocation %u exceeds the commit limit", op->id);
 	return true;
 }
 
@@ -159,7 +159,7 @@ static bool check_evict_foreign(struct oracle *o,
 
 	if (op->id >= o->in->n_blocks || b->alloc != TESSERA_SPLIT_NONE ||
 	    o->st.gone[op->id])
-		return FAIL(o, "block %u is not there to evict", op->id);
+		return FAIL(o, "block %u evicted, but it is not resident", op->id);
 	if (b->tier == TESSERA_VICTIM_IMMOVABLE)
 		return FAIL(o, "immovable block %u evicted", op->id);
 	o->st.gone[op->id] = true;
@@ -214,7 +214,7 @@ static bool check_part_range(struct oracle *o, const struct tessera_split_op *op
 	u32 end = op->first + op->count, i;
 
 	if (op->start != start || op->first != first || end > in->n_entries)
-		return FAIL(o, "part %u does not follow the one before", op->id);
+		return FAIL(o, "part %u does not start at the end of the previous one", op->id);
 	if (op->end <= op->start && !(last && op->end == op->start))
 		return FAIL(o, "part %u is empty", op->id);
 	if (last ? op->end != in->length || end != in->n_entries :
@@ -288,7 +288,7 @@ static bool check_cut_was_needed(struct oracle *o, u32 part, u32 first)
 	if (hweight32(need) == 1 &&
 	    model_can_pack(o, &o->st, need,
 			   HOLD_PROTECTED | HOLD_LAST_RESORT | HOLD_OWN, w))
-		return FAIL(o, "part %u: cut though there was room", part);
+		return FAIL(o, "part %u: cut although there was space", part);
 	return true;
 }
 
@@ -438,7 +438,7 @@ static bool check_late(struct oracle *o)
 		if (model_is_fixed(in, i))
 			need &= ~BIT(i);
 	if (model_can_pack(o, &o->st, need, HOLD_PROTECTED | HOLD_OWN, o->pinned))
-		return FAIL(o, "late failure at %u though there is a way", at);
+		return FAIL(o, "late failure at %u although the rest is feasible", at);
 	return true;
 }
 

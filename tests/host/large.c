@@ -232,7 +232,7 @@ int main(int argc, char **argv)
 		if (!ret)
 			why = replay(&job.in, &plan);
 		else if (ret != -ENOSPC)
-			why = "an error that is none";
+			why = "the planner reported an error for a feasible entry";
 		if (why)
 			printf("# case %u: %s\n", i, why);
 		bad += why != NULL;

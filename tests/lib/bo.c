@@ -224,20 +224,20 @@ static const char *story_of(uint32_t word)
 	static char text[96];
 
 	if (word == TSR_POISON)
-		return "what the device leaves where memory was given up, or caches were not "
-		       "written back";
+		return "poison: the memory was freed, or caches were not written back";
 	if (!word)
-		return "what memory has that nobody has written";
+		return "zero, as in memory that was never written";
 	for (uint32_t key = 0; key < ARRAY_SIZE(keys); key++) {
 		for (uint32_t i = 0; keys[key] && i < MiB(1); i++) {
 			if (tsr_pattern(key, i) != word)
 				continue;
 			snprintf(text, sizeof(text),
-				 "what word 0x%x of key %u is: of another place or time", i, key);
+				 "word 0x%x of key %u: bytes of another place or an older state", i,
+				 key);
 			return text;
 		}
 	}
-	return "nothing that was written there as a pattern";
+	return "no word of any pattern";
 }
 
 void tsr_pattern_word(const char *file, int line, const char *what, uint32_t word, uint32_t key,

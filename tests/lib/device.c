@@ -250,7 +250,7 @@ static const char *memory_is_free(void)
 
 	do {
 		if (read_state(used))
-			return "the device cannot be queried any more";
+			return "expected DRM_TESSERA_QUERY to succeed after the test, it failed";
 		leaked = 0;
 		for (int i = 1; i <= TSR_MAX_SEGMENTS; i++)
 			if (used[i] > used_before[i])

@@ -128,7 +128,7 @@ const char *tsr_debugfs(void)
 	if (access("/sys/kernel/debug/dri", F_OK))
 		mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
 	if (glob("/sys/kernel/debug/dri/*/segments", 0, NULL, &found) || !found.gl_pathc)
-		tap_skip("no debugfs of the driver");
+		tap_skip("the driver has no debugfs directory");
 	snprintf(path, sizeof(path), "%.*s", (int)(strlen(found.gl_pathv[0]) - strlen("/segments")),
 		 found.gl_pathv[0]);
 	globfree(&found);

@@ -118,7 +118,7 @@ int tsr_small_behind(struct tsr_client *client, struct tsr_device *dev, struct t
 void tsr_move_notify_need(void)
 {
 	if (!tap_slow())
-		tap_skip("the kernel tells nobody of moves");
+		tap_skip("the kernel has no dma-buf move_notify");
 }
 
 int tsr_vgem_open(void)

@@ -107,7 +107,7 @@ struct tsr_device tsr_pci_other(const struct tsr_device *dev)
 	}
 	globfree(&found);
 	if (!path[0])
-		tap_skip("there is one device");
+		tap_skip("the test needs two devices, there is one");
 	return open_path(path);
 }
 
@@ -233,7 +233,7 @@ void tsr_pci_same_segments(const struct tsr_registers *regs, const struct tsr_de
 				got = &dev->segs[j];
 		require_msg(got, "the driver has no segment %u", want->id);
 		require_msg(!memcmp(got, want, sizeof(*got)),
-			    "segment %u is not what the registers say", want->id);
+			    "segment %u differs from the device's registers", want->id);
 	}
 }
 

@@ -41,7 +41,7 @@ void *tsr_shared(size_t size);
 	do {                                                                                       \
 		uint64_t until_ = tsr_patience();                                                  \
 		while (!(cond)) {                                                                  \
-			require_msg(tap_now_ns() < until_, "waited in vain for %s", #cond);        \
+			require_msg(tap_now_ns() < until_, "timed out waiting for %s", #cond);     \
 			usleep(1000);                                                              \
 		}                                                                                  \
 	} while (0)

@@ -156,7 +156,7 @@ int tsr_sync_file_status(int fd)
 	} while (rc < 0 && errno == EINTR);
 	require_eq(rc, 1);
 	require_ok(tsr_ioctl(fd, SYNC_IOC_FILE_INFO, &info));
-	require_msg(info.status, "poll() says signalled, the sync file does not");
+	require_msg(info.status, "poll() reports the sync file as signalled, its status does not");
 	return info.status > 0 ? 0 : info.status;
 }
 

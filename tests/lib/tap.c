@@ -303,7 +303,7 @@ static void tell_stuck(pid_t pid)
 {
 	int fd = open("/proc/sysrq-trigger", O_WRONLY | O_CLOEXEC);
 
-	tap_note("  stuck in the kernel; the kernel log has the tasks that wait");
+	tap_note("  stuck in the kernel; the kernel log lists the blocked tasks");
 	tell_tasks(pid);
 	if (fd < 0)
 		return;

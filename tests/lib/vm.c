@@ -227,11 +227,10 @@ int tsr_vm_try_copy(struct tsr_vm *vm, uint64_t to, uint64_t from, uint64_t byte
 /* Status of a job at addresses that are mapped: it must not fault. */
 static void require_found(int status, uint64_t address, uint64_t bytes)
 {
-	require_msg(
-		status != -EFAULT,
-		"a job finds nothing in 0x%llx bytes from 0x%llx on, or where it puts them, though "
-		"something is mapped there: the page tables do not lead to it",
-		(unsigned long long)bytes, (unsigned long long)address);
+	require_msg(status != -EFAULT,
+		    "a job faulted on 0x%llx bytes at 0x%llx or on its destination, although both "
+		    "are mapped: the page tables lack their entries",
+		    (unsigned long long)bytes, (unsigned long long)address);
 	require_ok(status);
 }
 

@@ -151,7 +151,7 @@ static void *rotate(void *arg)
 	for (;;) {
 		must("parts", tessera_context_submit(ctx, cb, &args));
 		if (args.parts != PARTS)
-			die("another number of parts than meant", -EPROTO);
+			die("unexpected number of parts", -EPROTO);
 		must("parts", tessera_fence_wait(fence, TESSERA_FOREVER, &error));
 		must("parts", error);
 		round_over(fence_end(fence));

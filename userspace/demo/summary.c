@@ -76,7 +76,7 @@ static void print_ways(const struct summary *s)
 	for (int way = WAY_BAR; way < WAY_COUNT; way++) {
 		printf("  %-13s %u textures", way_names[way], s->ways[way].textures);
 		if (way == WAY_DISCARD)
-			printf(", %u replaced while jobs had them", s->ways[way].renamed);
+			printf(", %u replaced while jobs used them", s->ways[way].renamed);
 		for (int b = 0; b < BACKING_COUNT && s->traced; b++) {
 			if (s->ways[way].faults[b])
 				printf(", %u faults on %s", s->ways[way].faults[b],

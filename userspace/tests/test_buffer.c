@@ -160,12 +160,12 @@ static void test_buffer_waits(void **state)
 	mock->reached = 4;
 	promise(tessera_buffer_lock(buffer, TESSERA_MAP_WRITE | TESSERA_MAP_DONTBLOCK, &p) ==
 			-EBUSY,
-		"tessera_buffer_lock() forgets the job at point 5: the timeline has reached 4");
+		"expected -EBUSY for the job at point 5, the timeline has only reached 4");
 	assert_int_equal(mock->waited, 0);
 	/* LOCK-7 LOCK-9 */
 	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_WRITE, &p), 0);
 	promise(mock->waited == 5,
-		"tessera_buffer_lock() to write does not wait for the jobs that read, up to 5");
+		"expected a lock for writing to wait for the readers, up to point 5");
 	assert_ptr_equal(p, map);
 	/* every lock waits for a writer */
 	assert_int_equal(tessera_buffer_used(buffer, timeline, 6, 1), 0);
@@ -216,7 +216,7 @@ static void test_buffer_renames(void **state)
 	assert_int_equal(tessera_buffer_lock(buffer, discard | TESSERA_MAP_DONTBLOCK, &p), 0);
 	second = tessera_buffer_bo(buffer);
 	promise(second != first,
-		"tessera_buffer_lock() gives an instance to be discarded that a job still reads");
+		"expected a discard to pick another instance, a job still reads this one");
 	assert_int_equal(tessera_buffer_used(buffer, timeline, 2, 1), 0);
 	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_CREATE), 2);
 	mock->fail_request = DRM_IOCTL_TESSERA_BO_CREATE;
@@ -273,7 +273,7 @@ static void test_buffer_caches(void **state)
 		assert_int_equal(tessera_buffer_unlock(buffer, discard), 0);
 		flushes += !coherent;
 		promise(mock_count(mock, DRM_IOCTL_TESSERA_INVALIDATE_CACHE) == flushes,
-			"tessera_buffer_unlock() %s what the CPU has written",
+			"tessera_buffer_unlock() %s the bytes that the CPU wrote",
 			coherent ? "flushes" : "leaves in the caches");
 		assert_int_equal(mock->last_flush.size, 4096);
 		tessera_buffer_del(buffer);

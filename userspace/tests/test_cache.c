@@ -121,7 +121,7 @@ static void test_busy(void **state)
 	for (uint32_t i = 0; i < 3; i++)
 		tessera_cache_give(cache, bos[i], timeline, i + 1);
 	promise(!mock_count(mock, DRM_IOCTL_TESSERA_OFFER),
-		"tessera_cache_give() lets the kernel drop what jobs still use");
+		"tessera_cache_give() offers an object that jobs still use");
 	/*
 	 * A timeline that is busy for one object is not queried for the later
 	 * ones.

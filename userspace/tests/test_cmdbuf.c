@@ -239,7 +239,8 @@ static void test_write_flag_merge(void **state)
 	tessera_cmdbuf_stream(cb, &s);
 	assert_int_equal(s.num_allocs, 1);
 	promise(s.allocs[0].flags == DRM_TESSERA_ALLOC_WRITE,
-		"an object that is bound for writing is in the list as one that is read");
+		"expected an object bound for writing to be listed as written, it is listed as "
+		"read");
 	tessera_cmdbuf_del(cb);
 	tessera_bo_del(a);
 }

@@ -385,13 +385,13 @@ static void test_waits_before_access(void **state)
 	assert_int_equal(tessera_bo_write(bo, 0, data, 4), 0);
 	/* a write also waits for readers, which could see the new bytes */
 	promise(mock->last_wait.flags == DRM_TESSERA_BO_WAIT_WRITE,
-		"tessera_bo_write() writes an object without waiting for jobs that use it");
+		"expected tessera_bo_write() to wait for jobs that use the object");
 	assert_int_equal(mock->last_wait.timeout_ns, TESSERA_FOREVER);
 	assert_memory_equal(mock->memory_at_wait, zero, 4);
 	assert_memory_equal(mock->memory, data, 4);
 	assert_int_equal(tessera_bo_read(bo, 0, back, 4), 0);
 	promise(!mock->last_wait.flags && mock_count(mock, DRM_IOCTL_TESSERA_BO_WAIT) == 2,
-		"tessera_bo_read() reads an object without waiting for jobs that write it");
+		"expected tessera_bo_read() to wait for jobs that write the object");
 	tessera_bo_del(bo);
 }
 

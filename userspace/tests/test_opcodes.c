@@ -134,7 +134,7 @@ static void test_user_opcodes(void **state)
 			if (recorders[r].opcode == opcodes[i].number)
 				record = recorders[r].record;
 		if (!record)
-			fail_msg("nothing here records %s (0x%02x)", opcodes[i].name,
+			fail_msg("the test has no recorder for %s (0x%02x)", opcodes[i].name,
 				 opcodes[i].number);
 		record_one(dev, &opcodes[i], record);
 		seen++;

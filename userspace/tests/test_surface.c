@@ -208,9 +208,8 @@ static void test_write(void **state)
 						      (void **)&p, &pitch),
 				 0);
 		promise(mock_count(s.mock, DRM_IOCTL_TESSERA_SUBMIT) == 1,
-			"a lock for writing has not fetched the bytes: those that are not written "
-			"are "
-			"lost at the unlock");
+			"expected a lock for writing to fetch the bytes first, the unlock would "
+			"lose those that the client does not write");
 		EXPECT_REQUESTS(&s, DRM_IOCTL_TESSERA_SUBMIT, DRM_IOCTL_TESSERA_LOCK,
 				DRM_IOCTL_SYNCOBJ_WAIT);
 		/*

@@ -166,9 +166,8 @@ static void test_bind_fails(void **state)
 	assert_int_equal(tessera_vm_unbind(vm, bo), -ENOMEM);
 	mock->fail_errno = 0;
 	second = mock_bo(dev_of(state), 4096);
-	promise(address_in(vm, second) != first,
-		"an address is given to another object although unmapping the first one there has "
-		"failed: jobs may still find that");
+	promise(address_in(vm, second) != first, "expected another address: unmapping the first "
+						 "object failed, so jobs may still reach it there");
 	tessera_bo_del(bo);
 	tessera_bo_del(second);
 	tessera_vm_del(vm);
@@ -236,7 +235,7 @@ static void test_stream(void **state)
 	assert_int_equal(stream.flags, TESSERA_STREAM_ADDRESSES);
 	assert_int_equal(stream.num_patches, 0);
 	promise(((const uint32_t *)stream.cmds)[4] == 4096,
-		"slot 3 reaches %u bytes from its view's offset: its object ends behind 4096",
+		"slot 3 reaches %u bytes from its view's offset, its object ends after 4096",
 		((const uint32_t *)stream.cmds)[4]);
 	{
 		/*
@@ -387,7 +386,7 @@ static void test_submit(void **state)
 	assert_memory_equal(mock->memory, cb->cmds, 72);
 	assert_int_equal(mock->last_bind.address, first);
 	promise(mock->last_bind.flags == DRM_TESSERA_VM_BIND_READ_ONLY,
-		"commands, which the GPU may only read, are mapped so that it can write them");
+		"expected a read-only mapping of the commands, the GPU can write them");
 	assert_int_equal(mock->last_handles[0], mock->last_bind.handle);
 
 	/*
@@ -401,7 +400,7 @@ static void test_submit(void **state)
 	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
 	second = mock->last_submit_vm.cmds;
 	promise(second >= first + 65536 || second + 65536 <= first,
-		"commands are written over those of a job that is not over: both are at 0x%llx",
+		"commands overwrite those of a job that has not ended: both are at 0x%llx",
 		(unsigned long long)second);
 	assert_int_equal(mock->last_syncs[0].point, 2);
 	/* The job is over, so its block is reused and no new one is created. */
@@ -434,8 +433,8 @@ static void test_submit_short(void **state)
 		assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
 		if (i)
 			promise(mock->last_submit_vm.cmds == at + 72,
-				"short commands are at 0x%llx, not behind those of the job before, "
-				"which is not over, at 0x%llx",
+				"short commands are at 0x%llx, expected them after those of the "
+				"previous, unfinished job, at 0x%llx",
 				(unsigned long long)mock->last_submit_vm.cmds,
 				(unsigned long long)at);
 		at = mock->last_submit_vm.cmds;
@@ -466,9 +465,8 @@ static void test_submit_bounded(void **state)
 	assert_int_equal(mock->listed_bytes, 4 << 20);
 	for (uint32_t i = 1; i <= 64; i++) {
 		assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
-		promise(mock->waited == i, "commands are written over those of a job that is not "
-					   "over: its end was not "
-					   "waited for");
+		promise(mock->waited == i, "commands overwrite those of a job that has not ended: "
+					   "expected a wait for the job first");
 	}
 	assert_int_equal(mock->listed_bytes, 4 << 20);
 	tessera_cmdbuf_del(cb);
@@ -633,7 +631,8 @@ static void test_caches(void **state)
 	(void)address_in(vm, bo);
 	assert_int_equal(tessera_bo_read(bo, 8, &word, 4), 0);
 	promise(mock_count(mock, DRM_IOCTL_TESSERA_INVALIDATE_CACHE) == 1,
-		"tessera_bo_read() reads what caches have, not what jobs have written");
+		"expected tessera_bo_read() to invalidate the caches, it reads older bytes than "
+		"the jobs wrote");
 	assert_int_equal(mock->last_flush.offset, 8);
 	assert_int_equal(mock->last_flush.size, 4);
 	/* COH-10: written bytes leave the caches before a job can read them */
@@ -642,7 +641,7 @@ static void test_caches(void **state)
 	assert_int_equal(mock->last_flush.offset, 8);
 	assert_int_equal(mock->last_flush.size, 4);
 	promise(!memcmp(mock->memory_at_flush + 8, &word, 4),
-		"tessera_bo_write() leaves what it writes in the caches, where no job sees it");
+		"expected tessera_bo_write() to write the caches back, jobs do not see its bytes");
 	mock->calls = 0;
 	dev_of(state)->info.caps |= DRM_TESSERA_CAP_IO_COHERENT;
 	assert_int_equal(tessera_bo_read(bo, 8, &word, 4), 0);

@@ -38,7 +38,7 @@ void wv_reap(struct wv *wv, uint32_t left)
 			    (unsigned long long)wv->plan->config.seed, job.number, status,
 			    job.status,
 			    status == -EFAULT && !job.status
-				    ? ": page tables do not lead to what is mapped and listed"
+				    ? ": page tables lack entries of a mapped and listed object"
 				    : "");
 		tsr_syncobj_free(dev, job.sync);
 		free(job.uses);

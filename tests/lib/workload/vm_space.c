@@ -60,7 +60,7 @@ void wv_vm_open(struct wv *wv, struct wv_vm *vm)
 	 */
 	do {
 		rc = __tsr_make_resident(dev->fd, handles, 2, 0, NULL);
-		require_msg(tap_now_ns() < until, "no room for a VM's commands");
+		require_msg(tap_now_ns() < until, "no space for a VM's commands");
 	} while (rc == -ENOMEM);
 	require_ok(rc);
 	map_own(wv, vm);

@@ -534,7 +534,7 @@ static void user_memory(bool vm)
 	require(from != MAP_FAILED);
 	rc = tessera_bo_from_user(c.dev, from, size, DRM_TESSERA_BO_GPU_READ_ONLY, &src);
 	if (rc == -EOPNOTSUPP) {
-		printf("# refused, as where the device does not snoop\n");
+		printf("# refused, as on a device that does not snoop\n");
 		client_close(&c);
 		return;
 	}
@@ -595,12 +595,12 @@ static const struct {
 	const char *name;
 	void (*run)(bool vm);
 } tests[] = {
-	{ "SPLIT-2 RES-2 RES-5 more than memory, against a model", same_bytes },
-	{ "LOCK-3 LOCK-5 MODEL-11 discards by objects", rename_objects },
-	{ "LOCK-3 LOCK-5 discards by slices", rename_slices },
-	{ "LOCK-4 LOCK-6 LOCK-7 no-overwrite, and a wait", no_overwrite },
-	{ "RES-8 objects used again behind a fence", use_again },
-	{ "RES-5 memory of the process", user_memory },
+	{ "SPLIT-2 RES-2 RES-5 a working set larger than memory matches the model", same_bytes },
+	{ "LOCK-3 LOCK-5 MODEL-11 a discard switches to another object", rename_objects },
+	{ "LOCK-3 LOCK-5 a discard switches to another slice", rename_slices },
+	{ "LOCK-4 LOCK-6 LOCK-7 no-overwrite does not wait, an ordinary lock does", no_overwrite },
+	{ "RES-8 cached objects are reused after their fence", use_again },
+	{ "RES-5 jobs use memory of the process", user_memory },
 	{ "SEG-15 every usage is resident in a segment", every_usage },
 };
 
