@@ -193,8 +193,8 @@ static void all_at_once(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "hang after hang, then -EIO; others go on", one_after_the_other, 0, 0 },
-	{ "hangs in all contexts at once", all_at_once, 0, 0 },
+	{ "repeated hangs end in -EIO and do not affect other clients", one_after_the_other, 0, 0 },
+	{ "hangs in all contexts at the same time", all_at_once, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

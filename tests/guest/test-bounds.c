@@ -107,7 +107,7 @@ static void small_submissions(void)
 	 * overhead.
 	 */
 	allowed = client.work_limit + WINDOW_BYTES + MiB(tap_slow() ? 128 : 48);
-	tap_note("the kernel's memory: %lld KiB more at most, available: %lld KiB less",
+	tap_note("kernel memory: %lld KiB more at most, available: %lld KiB less",
 		 (long long)(most - before) / 1024, (long long)(available - least) / 1024);
 	require(most < before + allowed);
 	require(least + allowed > available);
@@ -310,7 +310,7 @@ static void at_the_limits(void)
 		usleep(20000);
 	}
 	tap_note("%s, %lld MiB less available",
-		 !a.state->returned ? "still at it"
+		 !a.state->returned ? "still running"
 		 : a.state->error   ? strerror(-a.state->error)
 				    : "done",
 		 (long long)(before - least) >> 20);
@@ -364,7 +364,7 @@ static int submit_raw(struct tsr_device *dev, uint32_t ctx, const struct tsr_cmd
  * A client at its work limit waits in SUBMIT. A signal interrupts that with
  * -EINTR; with SA_RESTART the call resumes by itself.
  */
-static void waiting_for_room(void)
+static void waiting_for_space(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), taken = 0, most = 200000, refused = 0;
@@ -470,12 +470,12 @@ static void long_lists_are_charged(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "small submissions that do not fit: work is bounded", small_submissions, 0, 0 },
+	{ "pending work of small submissions that do not fit is bounded", small_submissions, 0, 0 },
 	{ "a job's list is charged to its client", long_lists_are_charged, 0, 0 },
 	{ "work is charged to its cgroup", charged_to_its_cgroup, 0, 0 },
 	{ "empty objects are charged to their cgroup", empty_objects, 0, 0 },
 	{ "SUBMIT at the limits, and no OOM killer", at_the_limits, 0, 200 },
-	{ "SUBMIT that waits for room can be interrupted", waiting_for_room, 0, 0 },
+	{ "a SUBMIT that waits for space can be interrupted", waiting_for_space, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

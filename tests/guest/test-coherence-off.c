@@ -366,7 +366,8 @@ static void no_store_is_lost(void)
 	require(!pthread_join(writer, NULL));
 	require(!pthread_join(reader, NULL));
 	tap_note("%u stores", b.stores);
-	require_msg(!b.lost, "%u stores of the CPU beside running jobs were lost", b.lost);
+	require_msg(!b.lost, "expected all CPU stores beside running jobs to survive, %u were lost",
+		    b.lost);
 	tsr_words_check(b.bo.map, 1024, JOBS);
 	tsr_close(&s.dev);
 }
@@ -396,7 +397,8 @@ static void no_store_is_flushed_away(void)
 	b.stop = true;
 	require(!pthread_join(writer, NULL));
 	held_go(&held);
-	require_msg(!b.lost, "%u stores of the CPU beside running jobs were lost", b.lost);
+	require_msg(!b.lost, "expected all CPU stores beside running jobs to survive, %u were lost",
+		    b.lost);
 	tsr_close(&s.dev);
 }
 
@@ -657,8 +659,8 @@ static void stale_without_the_call(void)
 	require(!gpu_reads(&s, &bo, 1));
 	tsr_words_check(s.seen.map, WORDS, 0);
 	trace = tsr_trace_stop();
-	require_msg(!trace.count, "the kernel cares for caches where the client has to, or only "
-				  "now for the zeroes of new pages");
+	require_msg(!trace.count, "expected no cache maintenance for BO_EXPLICIT_SYNC, nor a late "
+				  "one for the zeroes of new pages");
 	tsr_trace_free(&trace);
 
 	tsr_trace_start("cache_maintenance", "split_part", NULL);
@@ -720,7 +722,7 @@ static void exactly_the_range(void)
 				i * 4 >= ranges[r].from && i * 4 < ranges[r].from + ranges[r].bytes;
 
 			require_msg((words[i] == 0x100 + r) == in,
-				    "word 0x%llx was %sinvalidated: bytes %llu to %llu were to be",
+				    "word 0x%llx was %sinvalidated, expected bytes %llu to %llu",
 				    (unsigned long long)i, in ? "not " : "",
 				    (unsigned long long)ranges[r].from,
 				    (unsigned long long)(ranges[r].from + ranges[r].bytes));
@@ -761,8 +763,8 @@ static void moves_are_the_kernels(void)
 	require(tsr_swap_out_objects() > 0);
 	for (uint32_t i = 0; i < WORDS; i++)
 		require_msg(((uint32_t *)pages.map)[i] == 0x77,
-			    "word 0x%x was swapped out as the CPU's caches had it, not as a job "
-			    "has left it",
+			    "expected swap-out to save the GPU's bytes, word 0x%x has those of the "
+			    "CPU's cache",
 			    i);
 	tsr_close(&s.dev);
 }
@@ -816,9 +818,8 @@ static void bound_as_it_is(void)
 	tsr_vm_map(&s.dev, vm.id, &bo, 0, MiB(256), BYTES, 0);
 	vm_read(&s, &vm);
 	require_msg(words[0] != tsr_pattern(1, 0),
-		    "a job finds what was in the pages before the CPU wrote there: a bind of what "
-		    "is in "
-		    "an aperture and listed has not written the CPU's cache back");
+		    "a job reads bytes older than the CPU's writes: expected the bind of a listed "
+		    "object in an aperture to write the CPU's cache back");
 	tsr_pattern_check(&seen, 2);
 	tsr_vm_close(&vm);
 	tsr_close(&s.dev);
@@ -839,10 +840,9 @@ static void stale_at_an_address(void)
 	tsr_make_resident(&s.dev, &bo, 1);
 	tsr_pattern_write(&bo, 1);
 	vm_read(&s, &vm);
-	require_msg(
-		words[0] != tsr_pattern(1, 0),
-		"the GPU reads what is still in the CPU's cache: its page table does not say that "
-		"the page is cached");
+	require_msg(words[0] != tsr_pattern(1, 0),
+		    "the GPU reads bytes from the CPU's cache: expected stale bytes, as the page "
+		    "table marks the page as cached");
 	tsr_words_check(words, WORDS, 0);
 	tsr_invalidate_cache(&s.dev, &bo);
 	vm_read(&s, &vm);
@@ -921,31 +921,37 @@ static void no_user_memory(void)
 static const struct tap_test tests[] = {
 	{ "COH-4 COH-6 MODEL-15 CPU write, GPU read: written back before the part",
 	  cleaned_before_the_part, 0, 60 },
-	{ "COH-6 COH-7 likewise behind a debugger", cleaned_behind_a_debugger, 0, 60 },
+	{ "COH-6 COH-7 writes of a debugger are written back before the part",
+	  cleaned_behind_a_debugger, 0, 60 },
 	{ "COH-4 COH-7 GPU write, CPU read: invalidated before lock returns",
 	  invalidated_before_lock_returns, 0, 60 },
-	{ "COH-7 and before a fault maps", invalidated_before_a_fault_maps, 0, 60 },
-	{ "COH-11 lines that were loaded too early", stale_until_asked_for, 0, 60 },
-	{ "COH-4 LOCK-4 halves of an object", no_overwrite, 0, 60 },
-	{ "COH-4 COH-5 stores beside jobs that write the same object", no_store_is_lost, 0, 120 },
-	{ "COH-4 LOCK-4 stores beside locks while a job is running", no_store_is_flushed_away, 0,
+	{ "COH-7 GPU write, CPU read: invalidated before a fault maps",
+	  invalidated_before_a_fault_maps, 0, 60 },
+	{ "COH-11 lines that were loaded too early stay stale until invalidated",
+	  stale_until_asked_for, 0, 60 },
+	{ "COH-4 LOCK-4 no-overwrite on one half while a job writes the other", no_overwrite, 0,
+	  60 },
+	{ "COH-4 COH-5 no store is lost while jobs write the same object", no_store_is_lost, 0,
 	  120 },
-	{ "COH-4 eviction and page-in", through_memory, 0, 120 },
-	{ "COH-4 apertures and swap", through_apertures, 0, 120 },
-	{ "COH-4 nothing for pages that are not cached", nothing_for_uncached, 0, 120 },
-	{ "COH-5 state of an object", state_follows, 0, 60 },
+	{ "COH-4 LOCK-4 no store is lost to locks while a job is running", no_store_is_flushed_away,
+	  0, 120 },
+	{ "COH-4 eviction and page-in keep caches coherent", through_memory, 0, 120 },
+	{ "COH-4 apertures and swap keep caches coherent", through_apertures, 0, 120 },
+	{ "COH-4 no maintenance for uncached pages", nothing_for_uncached, 0, 120 },
+	{ "COH-5 the reported state follows CPU and GPU accesses", state_follows, 0, 60 },
 	{ "COH-2 PAGE-8 entries say which pages are cached", entries_say_cached, 0, 60 },
 	{ "COH-4 other devices get no cached pages", not_for_other_devices, 0, 60 },
-	{ "COH-8 COH-10 COH-11 MODEL-15 stale without the call", stale_without_the_call,
-	  TSR_EXPECT(STRICT_COHERENCE), 60 },
-	{ "COH-9 exactly the range", exactly_the_range, 0, 60 },
-	{ "COH-8 moves are the kernel's", moves_are_the_kernels, 0, 60 },
-	{ "COH-8 COH-10 bound as it is", bound_as_it_is, 0, 60 },
-	{ "COH-2 COH-8 stale at an address without the call", stale_at_an_address,
-	  TSR_EXPECT(STRICT_COHERENCE), 60 },
-	{ "COH-9 the call for an object that is tracked", call_for_tracked, 0, 60 },
+	{ "COH-8 COH-10 COH-11 MODEL-15 stale bytes without INVALIDATE_CACHE",
+	  stale_without_the_call, TSR_EXPECT(STRICT_COHERENCE), 60 },
+	{ "COH-9 the call maintains exactly its range", exactly_the_range, 0, 60 },
+	{ "COH-8 the kernel maintains caches for its own moves", moves_are_the_kernels, 0, 60 },
+	{ "COH-8 COH-10 binding in a VM writes the caches back once", bound_as_it_is, 0, 60 },
+	{ "COH-2 COH-8 stale bytes at a virtual address without INVALIDATE_CACHE",
+	  stale_at_an_address, TSR_EXPECT(STRICT_COHERENCE), 60 },
+	{ "COH-9 the call is valid for an object that the kernel maintains", call_for_tracked, 0,
+	  60 },
 	{ "COH-9 ERR-42 bad input", call_bad_input, 0, 60 },
-	{ "COH-6 no user memory", no_user_memory, 0, 60 },
+	{ "COH-6 user memory is refused", no_user_memory, 0, 60 },
 };
 
 TSR_TEST_MAIN(tests)

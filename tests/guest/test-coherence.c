@@ -134,9 +134,10 @@ static void call_does_nothing(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "COH-1 COH-3 coherent: current bytes, no maintenance", nothing_is_done, 0, 60 },
+	{ "COH-1 COH-3 a coherent device sees current bytes without maintenance", nothing_is_done,
+	  0, 60 },
 	{ "COH-13 each mapping of cached pages snoops", each_mapping_snoops, 0, 60 },
-	{ "COH-12 the call does nothing", call_does_nothing, 0, 60 },
+	{ "COH-12 INVALIDATE_CACHE does nothing on a coherent device", call_does_nothing, 0, 60 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -109,8 +109,8 @@ static void await_picture(const struct screen *s, uint32_t rgb)
 	uint32_t want = crc_of(s, rgb), crc = await_crc(s, rgb, want);
 
 	require_msg(crc == want,
-		    "what was drawn never comes to the screen, which has CRC 0x%08x, not 0x%08x",
-		    crc, want);
+		    "the drawn picture does not appear: the screen has CRC 0x%08x, not 0x%08x", crc,
+		    want);
 }
 
 static void drawn_is_shown(void)
@@ -216,17 +216,15 @@ static void is_moved_out(void)
 		     draw_and_move(&s, 0x123654, crc) == crc;
 
 	require_msg(!older,
-		    "what the kernel draws is lost as the console's object is moved out: twice it "
-		    "came back %s: what is drawn through the kernel's mapping does not count as a "
-		    "write%s",
-		    crc == crc_of(&s, 0) ? "black, like what nobody has written"
-					 : "with one older picture, that of a copy from before",
-		    crc == crc_of(&s, 0) ? ", or no byte of it is brought back" : "");
-	require_msg(
-		crc == want,
-		"what was drawn before the console's object was moved out does not come back with "
-		"it: CRC 0x%08x, not 0x%08x",
-		crc, want);
+		    "the eviction of the console's object loses the picture: twice it came back "
+		    "%s. Drawing through the kernel's mapping does not count as a write%s",
+		    crc == crc_of(&s, 0) ? "black, like unwritten memory"
+					 : "with the same older picture, from an outdated copy",
+		    crc == crc_of(&s, 0) ? ", or the page-in restores no byte" : "");
+	require_msg(crc == want,
+		    "expected the picture drawn before the eviction of the console's object: CRC "
+		    "0x%08x, not 0x%08x",
+		    crc, want);
 	screen_close(&s);
 }
 
@@ -319,7 +317,7 @@ static void *evict(void *arg)
 }
 
 /* True if any thread, kernel threads included, is inside @function. */
-static bool somebody_is_in(const char *function)
+static bool any_thread_in(const char *function)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
@@ -349,7 +347,7 @@ static bool is_drawn_to(const struct screen *s)
 	const uint32_t pixel = 0xa1b2c3;
 
 	require(pwrite(s->fd, &pixel, sizeof(pixel), 0) == sizeof(pixel));
-	return somebody_is_in("tessera_access_settle");
+	return any_thread_in("tessera_access_settle");
 }
 
 /*
@@ -361,7 +359,9 @@ static void stays_in(const char *function)
 	uint64_t until = tap_now_ns() + 11 * 1000000000ull;
 
 	while (tap_now_ns() < until)
-		require_msg(somebody_is_in(function), "nobody waits in %s any more", function);
+		require_msg(any_thread_in(function),
+			    "expected the worker to wait in %s for 11 seconds, it left early",
+			    function);
 }
 
 /*
@@ -455,15 +455,16 @@ static void gives_way_while_drawn(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "what is drawn is shown", drawn_is_shown, 0, 0 },
-	{ "gives way to a master", gives_way, 0, 0 },
-	{ "gives way to pictures while it is drawn", gives_way_while_drawn, 0, 0 },
-	{ "is moved out while it is dark", is_moved_out, 0, 150 },
-	{ "comes back from standby", comes_back_from_standby, 0, 0 },
-	{ "comes back from a function reset", comes_back_from_reset, 0, 0 },
-	{ "comes back from a function reset half way", comes_back_from_reset_half_way, 0, 0 },
-	{ "comes back from a function reset while it is drawn", comes_back_from_reset_while_drawn,
-	  0, 0 },
+	{ "console drawing is shown", drawn_is_shown, 0, 0 },
+	{ "the console gives way to a DRM master", gives_way, 0, 0 },
+	{ "the console gives way to framebuffers while it is drawn", gives_way_while_drawn, 0, 0 },
+	{ "a hidden console is evictable and keeps its contents", is_moved_out, 0, 150 },
+	{ "the console's picture survives standby", comes_back_from_standby, 0, 0 },
+	{ "the console's picture survives a function reset", comes_back_from_reset, 0, 0 },
+	{ "the console's picture survives a function reset during its page-in",
+	  comes_back_from_reset_half_way, 0, 0 },
+	{ "the console's picture survives a function reset during its eviction",
+	  comes_back_from_reset_while_drawn, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -118,9 +118,8 @@ static void behind_earlier_work(void)
 		require(tsr_held_waits(&held));
 		see_through(&dev, ctx);
 		require_msg(total(&dev) == before + BYTES && used(&dev) == BYTES,
-			    "a destroyed object is gone before jobs that were submitted before "
-			    "that have "
-			    "ended");
+			    "expected the destroyed object to outlive jobs submitted before the "
+			    "destroy, its memory is already free");
 		require(tsr_held_waits(&held));
 		tsr_held_go(&held);
 		tsr_wait_for(total(&dev) == before);
@@ -650,7 +649,7 @@ static void looker_call(void *arg)
  * an object that a split submission keeps bound. Once the submission has ended
  * there is enough space, and the call must not wait for the destroyed object.
  */
-static void beside_what_is_kept(void)
+static void beside_held_objects(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
@@ -707,21 +706,25 @@ static void bad_input(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "DESTROY-1 DESTROY-2 DESTROY-5 DESTROY-6 MODEL-14 behind all earlier work",
+	{ "DESTROY-1 DESTROY-2 DESTROY-5 DESTROY-6 MODEL-14 an object is freed after all earlier "
+	  "work",
 	  behind_earlier_work, 0, 0 },
-	{ "DESTROY-5 behind all contexts", behind_all_contexts, 0, 0 },
-	{ "DESTROY-5 not behind later work", not_behind_later_work, 0, 0 },
-	{ "DESTROY-3 as cheap behind many jobs", costs_the_same, 0, 0 },
-	{ "DESTROY-4 right after submit", right_after_submit, 0, 0 },
-	{ "DESTROY-1 the client dies", client_dies, 0, 0 },
-	{ "DESTROY-1 others keep it", others_keep_it, 0, 0 },
-	{ "DESTROY-7 a lie", lie, 0, 0 },
-	{ "DESTROY-8 the memory is free on return", memory_is_free_on_return, 0, 0 },
-	{ "DESTROY-8 the wait is interrupted", wait_is_interrupted, 0, 0 },
-	{ "DESTROY-8 behind calls that have it", calls_that_have_it, 0, 0 },
-	{ "DESTROY-8 not for what is mapped in part, or in one process of two", mapped_in_part, 0,
+	{ "DESTROY-5 an object is freed after earlier jobs of all contexts", behind_all_contexts, 0,
 	  0 },
-	{ "RES-3 room beside a destroyed object", beside_what_is_kept, 0, 0 },
+	{ "DESTROY-5 later work does not delay the free", not_behind_later_work, 0, 0 },
+	{ "DESTROY-3 a destroy costs the same behind many jobs", costs_the_same, 0, 0 },
+	{ "DESTROY-4 destroy right after submit", right_after_submit, 0, 0 },
+	{ "DESTROY-1 objects of a killed client are freed", client_dies, 0, 0 },
+	{ "DESTROY-1 another file keeps the object", others_keep_it, 0, 0 },
+	{ "DESTROY-7 a wrong ASSUME_NOT_IN_USE is harmless", lie, 0, 0 },
+	{ "DESTROY-8 the memory is free on return", memory_is_free_on_return, 0, 0 },
+	{ "DESTROY-8 the wait can be interrupted", wait_is_interrupted, 0, 0 },
+	{ "DESTROY-8 SYNCHRONOUS waits for calls that reference the object", calls_that_have_it, 0,
+	  0 },
+	{ "DESTROY-8 SYNCHRONOUS does not wait for partial or forked mappings", mapped_in_part, 0,
+	  0 },
+	{ "RES-3 space is found without waiting for a destroyed object", beside_held_objects, 0,
+	  0 },
 	{ "DESTROY-9 ERR-41 bad input", bad_input, 0, 0 },
 };
 

@@ -223,9 +223,10 @@ static void resident_for_another(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "two devices lose the places of what jobs of both use", moved_under_jobs, 0, 30 },
-	{ "SEG-31 jobs of two devices on shared objects, over suspend", over_suspend, 0, 90 },
-	{ "an object of another device, resident for a VM", resident_for_another, 0, 30 },
+	{ "imports are evicted on both devices while their jobs are queued", moved_under_jobs, 0,
+	  30 },
+	{ "SEG-31 jobs of two devices on shared objects survive suspend", over_suspend, 0, 90 },
+	{ "an import is kept resident for a VM", resident_for_another, 0, 30 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -148,7 +148,7 @@ static void another_device_attaches(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "bytes of a dumb buffer follow it", bytes_follow, 0, 0 },
+	{ "a dumb buffer keeps its contents when it moves", bytes_follow, 0, 0 },
 	{ "sizes of dumb buffers", sizes, 0, 0 },
 	{ "another device attaches to a dumb buffer", another_device_attaches, 0, 0 },
 };

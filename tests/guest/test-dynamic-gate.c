@@ -142,7 +142,7 @@ static void await_asleep(const struct tsr_client *client)
 	require(!clock_getcpuclockid(client->pid, &clock));
 	tsr_wait_for((clock_gettime(clock, &used), used.tv_sec >= MOST_CPU_SECONDS) ||
 		     client->state->returned || tsr_client_asleep(client));
-	require_msg(used.tv_sec < MOST_CPU_SECONDS, "the client does not sleep");
+	require_msg(used.tv_sec < MOST_CPU_SECONDS, "expected the client to sleep, it polls");
 }
 
 #define ONE_SLEEP_NS 20000000000ull
@@ -192,7 +192,8 @@ static void stranger_goes_on(struct tsr_client *client, struct tsr_stuck_vm *slo
 	tsr_stuck_vm_end(slow);
 	tsr_client_join(&other);
 	tsr_client_join(client);
-	require_msg(goes_on, "a stranger waits for another device");
+	require_msg(goes_on,
+		    "expected an unrelated client to go on, it waits for the other device");
 }
 
 static void beside_a_lender(uint32_t ctx_flags)
@@ -414,7 +415,7 @@ static bool swap_returns(struct tsr_device *dev, void (*let_go)(void))
  * however often it runs. The object is swapped out once the importer has
  * released it.
  */
-static void swap_waits_for_nobody(void)
+static void swap_waits_for_no_importer(void)
 {
 	struct tsr_device a = second_device(), b = tsr_open();
 	struct tsr_bo bo = shareable(&a), there;
@@ -476,14 +477,17 @@ static void swap_waits_for_no_fence(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SCHED-2 who takes back what another device is at", lender_whole, 0, 0 },
-	{ "SCHED-2 SPLIT-35 who takes it back in parts", lender_parts, 0, 0 },
-	{ "SPLIT-34 who takes it back in a late part", lender_late, 0, 0 },
-	{ "SCHED-2 who borrows what another device is at", borrower_whole, 0, 0 },
-	{ "SCHED-2 SPLIT-35 who borrows it in parts", borrower_parts, 0, 0 },
-	{ "two devices use an object at once", both_at_once, 0, 0 },
-	{ "swapping out waits for nobody who has borrowed", swap_waits_for_nobody, 0, 0 },
-	{ "swapping out waits for no fence of others", swap_waits_for_no_fence, 0, 0 },
+	{ "SCHED-2 taking an exported object back from a busy importer delays no other client",
+	  lender_whole, 0, 0 },
+	{ "SCHED-2 SPLIT-35 taking an exported object back in parts delays no other client",
+	  lender_parts, 0, 0 },
+	{ "SPLIT-34 a late part takes an exported object back", lender_late, 0, 0 },
+	{ "SCHED-2 importing from a busy exporter delays no other client", borrower_whole, 0, 0 },
+	{ "SCHED-2 SPLIT-35 importing from a busy exporter in parts delays no other client",
+	  borrower_parts, 0, 0 },
+	{ "submissions of two devices on one object both complete", both_at_once, 0, 0 },
+	{ "swap-out does not wait for an importer", swap_waits_for_no_importer, 0, 0 },
+	{ "swap-out does not wait for a foreign fence", swap_waits_for_no_fence, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

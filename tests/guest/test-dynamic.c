@@ -106,10 +106,9 @@ static void here_now(struct pair *pair)
 	require_eq(in_memory(pair), tap_slow());
 	if (!tap_slow())
 		return;
-	require_msg(
-		!tsr_bo_info(&pair->b, &pair->there).segment,
-		"the exporter has moved its object, and the importer still has it where it was: it "
-		"was not told (invalidate_mappings), or has not let go of the exporter's pages");
+	require_msg(!tsr_bo_info(&pair->b, &pair->there).segment,
+		    "the exporter moved its object, expected the importer to have released the old "
+		    "pages (invalidate_mappings)");
 }
 
 /*
@@ -118,9 +117,8 @@ static void here_now(struct pair *pair)
  */
 static void there_now(struct pair *pair)
 {
-	require_msg(!in_memory(pair),
-		    "a job of the importer has the object, which the exporter has not brought back "
-		    "from where the importer cannot reach it");
+	require_msg(!in_memory(pair), "a job of the importer uses the object, expected the "
+				      "exporter to have moved it out of video memory first");
 }
 
 static void there_is(struct pair *pair, uint32_t value)
@@ -129,11 +127,10 @@ static void there_is(struct pair *pair, uint32_t value)
 
 	tsr_gpu_read(&pair->b, pair->ctx_b, &pair->there, 0, 1, &words[0]);
 	tsr_gpu_read(&pair->b, pair->ctx_b, &pair->there, WORDS - 1, 1, &words[1]);
-	require_msg(
-		words[0] == value && words[1] == value,
-		"the importer reads 0x%x, 0x%x, not 0x%x: pages that the exporter has left, or not "
-		"come to",
-		words[0], words[1], value);
+	require_msg(words[0] == value && words[1] == value,
+		    "the importer reads 0x%x, 0x%x, not 0x%x: pages of an earlier or a later "
+		    "placement of the object",
+		    words[0], words[1], value);
 	there_now(pair);
 }
 
@@ -296,7 +293,7 @@ static void take_back(struct pair *pair, struct call *call)
  * A call that needs the object back waits for the importer's job. Other calls
  * of the same client do not wait.
  */
-static void holds_up_nobody(void)
+static void move_delays_no_other_call(void)
 {
 	struct tsr_device b = tsr_open();
 	struct tsr_stuck_vm stuck;
@@ -311,7 +308,7 @@ static void holds_up_nobody(void)
 	other = shareable(&pair.a);
 	tsr_gpu_fill(&pair.a, tsr_context_new(&pair.a, 0), &other, 7);
 	require_msg(!call.in.returned,
-		    "the exporter's move does not wait for the importer's job, which is running");
+		    "expected the exporter's move to wait for the importer's running job");
 	require(tsr_stuck_vm_runs(&stuck));
 	tsr_stuck_vm_end(&stuck);
 	tsr_call_join(&call.in);
@@ -347,9 +344,8 @@ static void stays_mapped(void)
 	tsr_trace_start_own("dma/dma_unmap_sg");
 	take_back(&pair, &call);
 	require(tsr_stuck_vm_runs(&stuck));
-	require_msg(!unmapped(),
-		    "the exporter moves, and the pages are unmapped for the importer, whose job "
-		    "still uses them");
+	require_msg(!unmapped(), "expected the pages to stay DMA-mapped for the importer's running "
+				 "job, the exporter's move unmapped them");
 	tsr_stuck_vm_end(&stuck);
 	tsr_call_join(&call.in);
 	here_is(&pair, 6);
@@ -545,7 +541,7 @@ static struct tsr_stuck vm_fill_later(struct tsr_vm *vm, const struct tsr_bo *bo
  */
 static uint64_t asked, let_go;
 
-static bool let_go_too_late(void)
+static bool released_too_late(void)
 {
 	return let_go - asked > 900000000;
 }
@@ -590,7 +586,7 @@ static void importer_is_going(void)
 	bool waited;
 
 	tsr_move_notify_need();
-	tap_excuse(let_go_too_late);
+	tap_excuse(released_too_late);
 	pair = pair_to_unbind(false);
 	/*
 	 * Use another file: moves of one file do not wait for those of another.
@@ -671,8 +667,8 @@ static void commands_are_unmapped(void)
 	tsr_close(&other);
 	tsr_close(&dev);
 	require_msg(!left,
-		    "0x%llx bytes stay mapped for a device that is let go of: commands of a "
-		    "submission that is still copying them",
+		    "0x%llx bytes stay DMA-mapped for an unbound device: commands of a submission "
+		    "that is still copying them",
 		    (unsigned long long)left);
 }
 
@@ -994,26 +990,32 @@ static void move_fails(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "an object moves that another device has", idle, 0, 0 },
-	{ "an object moves that a VM of another device maps", idle_vm, 0, 0 },
-	{ "an object moves that jobs of another device use", in_flight, 0, 60 },
-	{ "an object that moves behind another device holds up nobody", holds_up_nobody, 0, 60 },
-	{ "pages stay mapped for another device's job", stays_mapped, 0, 60 },
-	{ "an object is swapped out that another device has", swapped_out, 0, 60 },
+	{ "an object with an importer moves", idle, 0, 0 },
+	{ "an object mapped in an importer's VM moves", idle_vm, 0, 0 },
+	{ "an object used by an importer's jobs moves", in_flight, 0, 60 },
+	{ "a move that waits for an importer delays no other call", move_delays_no_other_call, 0,
+	  60 },
+	{ "pages stay DMA-mapped until the importer's job has ended", stays_mapped, 0, 60 },
+	{ "an object with an importer is swapped out", swapped_out, 0, 60 },
 	{ "attached objects are not pinned", nothing_is_pinned, 0, 60 },
-	{ "an object is imported again before the first import is gone", imported_again, 0, 60 },
-	{ "an importer that is told of moves, and one that is not", beside_a_static_one, 0, 0 },
-	{ "what is shown is refused to who is attached", shown, 0, 0 },
-	{ "an allocation fails for an object that moves", out_of_memory, 0, 0 },
-	{ "a move to pages fails that another device wants", move_fails, 0, 0 },
+	{ "an object is imported again before the first import is destroyed", imported_again, 0,
+	  60 },
+	{ "a static importer pins the object beside a dynamic importer", beside_a_static_one, 0,
+	  0 },
+	{ "an importer gets -EBUSY for a scanned-out object", shown, 0, 0 },
+	{ "moves of a shared object survive failing allocations", out_of_memory, 0, 0 },
+	{ "an importer reads zeroes after a failed move to system pages", move_fails, 0, 0 },
 	/* These tests unbind a device, which changes which one is the first. */
-	{ "the importer of a moving object goes", importer_goes, TSR_NO_DEVICE, 60 },
-	{ "the importer of a moving object goes with a job of a VM", importer_goes_with_vm,
+	{ "the importer is unbound with a job queued", importer_goes, TSR_NO_DEVICE, 60 },
+	{ "the importer is unbound during a VM job", importer_goes_with_vm, TSR_NO_DEVICE, 0 },
+	{ "the exporter takes an object back during the importer's unplug", importer_is_going,
+	  TSR_NO_DEVICE, 60 },
+	{ "the device is unbound while commands are copied", commands_are_unmapped, TSR_NO_DEVICE,
+	  60 },
+	{ "the exporter is unbound while the importer has the pages", exporter_goes_without,
 	  TSR_NO_DEVICE, 0 },
-	{ "the importer of a moving object is going", importer_is_going, TSR_NO_DEVICE, 60 },
-	{ "the device goes while commands are copied", commands_are_unmapped, TSR_NO_DEVICE, 60 },
-	{ "the exporter of lent pages goes", exporter_goes_without, TSR_NO_DEVICE, 0 },
-	{ "the exporter of a moving object goes", exporter_goes, TSR_NO_DEVICE, 60 },
+	{ "the exporter is unbound with the contents in its video memory", exporter_goes,
+	  TSR_NO_DEVICE, 60 },
 };
 
 TSR_TEST_MAIN(tests)

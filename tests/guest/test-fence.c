@@ -188,7 +188,7 @@ static void waiting_for_objects(void)
 	require_ok(__tsr_bo_wait(dev.fd, idle.handle, DRM_TESSERA_BO_WAIT_WRITE, 0));
 	waited = tap_now_ns();
 	require_msg(__tsr_bo_wait(dev.fd, written.handle, 0, in_ms(20)) == -ETIME,
-		    "an object is taken to be idle while a job is queued that writes it");
+		    "expected the object to be busy, a queued job writes it");
 	require(tap_now_ns() - waited >= 19000000);
 	tsr_stuck_end(&stuck);
 	require_ok(__tsr_bo_wait(dev.fd, written.handle, 0, INT64_MAX));

@@ -401,7 +401,7 @@ static void b_passes_a(enum mode mode)
 	uint32_t rounds = 1;
 
 	while (!b_passes(&dev, mode))
-		require_msg(rounds++ < ROUNDS, "B waits for A's fence");
+		require_msg(rounds++ < ROUNDS, "expected B not to wait for A's foreign fence");
 	tsr_close(&dev);
 }
 
@@ -440,7 +440,7 @@ static void at_once(enum mode mode)
 		struct source source = source_open();
 		struct tsr_client client;
 
-		require_msg(rounds++ < ROUNDS, "a move waits for a foreign fence");
+		require_msg(rounds++ < ROUNDS, "expected the move not to wait for a foreign fence");
 		tsr_client_start(&client, submit, mode);
 		tsr_client_join(&client);
 		early = !tsr_fence_signalled(fence);
@@ -561,7 +561,7 @@ static void leaves_at_once(void)
 		struct source source = source_open();
 		struct tsr_bo bo = movable_bo(&dev, ctx);
 
-		require_msg(rounds++ < ROUNDS, "a move waits for a foreign fence");
+		require_msg(rounds++ < ROUNDS, "expected the move not to wait for a foreign fence");
 		tsr_gpu_fill(&dev, ctx, &bo, 6);
 		tsr_fence_at(&dev, &bo, fence, DMA_BUF_SYNC_READ);
 		move_out(&dev, &bo);
@@ -602,7 +602,8 @@ static void keeps_no_place(void)
 		struct tsr_bo other = tsr_bo_new(&dev, eighth * 2, tsr_bit(seg), 0);
 		struct tsr_bo bo = tsr_bo_new(&dev, eighth * 2, tsr_bit(seg), 0);
 
-		require_msg(rounds++ < ROUNDS, "an eviction waits for a foreign fence");
+		require_msg(rounds++ < ROUNDS,
+			    "expected the eviction not to wait for a foreign fence");
 		tsr_gpu_fill(&dev, ctx, &first, 1);
 		tsr_gpu_fill(&dev, ctx, &other, 2);
 		tsr_fence_at(&dev, &first, fence, DMA_BUF_SYNC_WRITE);
@@ -662,7 +663,8 @@ static void behind_late_bind(void)
 	late.stuck = tsr_stuck_start(&dev, tsr_context_new(&dev, 0));
 	returned = tsr_stuck_during(submit_behind_late_bind, &late);
 	tsr_stuck_end(&late.stuck);
-	require_msg(returned, "SUBMIT_VM waits for a job that a change of the VM waits for");
+	require_msg(returned,
+		    "expected SUBMIT_VM not to wait for the job that a bind of its VM waits for");
 	tsr_close(&dev);
 }
 
@@ -818,10 +820,12 @@ static bool stays_beside_a_list(struct tsr_device *dev, const struct tsr_bo *kep
 	require_eq(before.segment, tsr_seg_visible(dev)->id);
 	require_msg(after.segment == before.segment &&
 			    after.segment_offset == before.segment_offset,
-		    "what a submission keeps over a cut has left 0x%llx for 0x%llx of segment %u",
+		    "expected the object held over a cut to stay at 0x%llx, it moved to 0x%llx of "
+		    "segment %u",
 		    (unsigned long long)before.segment_offset,
 		    (unsigned long long)after.segment_offset, after.segment);
-	require_msg(!returned, "a list does not wait for what is kept: %d", error);
+	require_msg(!returned, "expected MAKE_RESIDENT to wait for the held object, it returned %d",
+		    error);
 	return true;
 }
 
@@ -1022,37 +1026,46 @@ static void list_waits(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SCHED-2 a job behind a foreign in-fence", beside_one_behind, 0, 0 },
-	{ "SCHED-2 a job that writes what has a foreign fence", beside_a_writer, 0, 0 },
-	{ "SCHED-2 a job that moves what has a foreign fence", beside_a_mover, 0, 0 },
-	{ "SCHED-2 a job behind a move of what has a foreign fence", moved_at_once, 0, 0 },
-	{ "SCHED-2 a job that evicts what has a foreign fence", evicted_at_once, 0, 0 },
-	{ "SCHED-2 forced parts that evict what has a foreign fence", evicted_by_parts_at_once, 0,
-	  0 },
-	{ "SCHED-2 a job with what has moved in a VM behind that", moved_with_it_at_once, 0, 0 },
-	{ "SCHED-2 a job that moves what is in a VM behind that", moves_with_it_at_once, 0, 0 },
-	{ "SCHED-2 forced parts that move what is in a VM behind that", parts_move_with_it_at_once,
+	{ "SCHED-2 a job with a foreign in-fence delays no other client", beside_one_behind, 0, 0 },
+	{ "SCHED-2 a writer of an object with a foreign fence delays no other client",
+	  beside_a_writer, 0, 0 },
+	{ "SCHED-2 a page-in of an object with a foreign fence delays no other client",
+	  beside_a_mover, 0, 0 },
+	{ "SCHED-2 a reader of an evicted object with a foreign fence does not wait", moved_at_once,
 	  0, 0 },
-	{ "SCHED-2 a job at addresses that change behind that", addresses_at_once, 0, 0 },
-	{ "SCHED-2 a job that waits for a bind behind that", bind_at_once, 0, 0 },
-	{ "SCHED-2 a job at addresses behind a bind that waits for a job", behind_late_bind, 0, 0 },
-	{ "SCHED-2 RES-2 making resident what has a foreign fence waits in the call", list_waits, 0,
+	{ "SCHED-2 evicting an object with a foreign fence does not wait", evicted_at_once, 0, 0 },
+	{ "SCHED-2 forced parts evict an object with a foreign fence without waiting",
+	  evicted_by_parts_at_once, 0, 0 },
+	{ "SCHED-2 a job does not wait for the foreign fence of an object in its VM",
+	  moved_with_it_at_once, 0, 0 },
+	{ "SCHED-2 a page-in does not wait for the foreign fence of an object in its VM",
+	  moves_with_it_at_once, 0, 0 },
+	{ "SCHED-2 forced parts page in beside a VM's object with a foreign fence",
+	  parts_move_with_it_at_once, 0, 0 },
+	{ "SCHED-2 a VM job does not wait for a foreign fence that delays page tables",
+	  addresses_at_once, 0, 0 },
+	{ "SCHED-2 a job that waits for a bind does not wait for a foreign fence", bind_at_once, 0,
 	  0 },
-	{ "SCHED-5 what has a foreign fence goes to an aperture", goes_to_an_aperture, 0, 0 },
-	{ "SCHED-2 SEG-8 a foreign fence keeps no place", keeps_no_place, 0, 0 },
-	{ "SCHED-2 SPLIT-35 forced parts with a foreign fence", beside_forced_parts, 0, 0 },
-	{ "SCHED-2 SPLIT-35 parts with a foreign fence", beside_parts, 0, 0 },
-	{ "SCHED-2 who waits for a foreign fence can be killed", waits_in_the_call, 0, 0 },
+	{ "SCHED-2 SUBMIT_VM does not wait for a bind that waits for a job", behind_late_bind, 0,
+	  0 },
+	{ "SCHED-2 RES-2 MAKE_RESIDENT waits for a foreign fence in the call", list_waits, 0, 0 },
+	{ "SCHED-5 an object with a foreign fence is used in an aperture", goes_to_an_aperture, 0,
+	  0 },
+	{ "SCHED-2 SEG-8 a foreign fence does not protect from eviction", keeps_no_place, 0, 0 },
+	{ "SCHED-2 SPLIT-35 forced parts with a foreign fence delay no other client",
+	  beside_forced_parts, 0, 0 },
+	{ "SCHED-2 SPLIT-35 parts with a foreign fence delay no other client", beside_parts, 0, 0 },
+	{ "SCHED-2 a client that waits for a foreign fence can be killed", waits_in_the_call, 0,
+	  0 },
 	{ "readers do not wait for foreign readers", readers_share, 0, 0 },
-	{ "a move of what has a foreign fence", leaves_at_once, 0, 0 },
-	{ "SCHED-2 SPLIT-34 a foreign fence that comes between parts", comes_late, 0, 0 },
-	{ "SCHED-2 SPLIT-34 foreign fences that come between parts, in turn", come_late_in_turn, 0,
-	  0 },
-	{ "SCHED-2 SPLIT-34 foreign fences with parts between them", come_late_between_parts, 0,
-	  0 },
-	{ "SPLIT-34 a foreign fence that comes between parts and signals", comes_late_and_goes, 0,
-	  0 },
-	{ "SPLIT-17 what is kept beside a list", kept_meanwhile, 0, 0 },
+	{ "an object with a foreign fence is moved out at once", leaves_at_once, 0, 0 },
+	{ "SCHED-2 SPLIT-34 a foreign fence added between parts times out", comes_late, 0, 0 },
+	{ "SCHED-2 SPLIT-34 foreign fences added between parts in turn", come_late_in_turn, 0, 0 },
+	{ "SCHED-2 SPLIT-34 foreign fences added between parts, with parts in between",
+	  come_late_between_parts, 0, 0 },
+	{ "SPLIT-34 a foreign fence added between parts that signals in time", comes_late_and_goes,
+	  0, 0 },
+	{ "SPLIT-17 MAKE_RESIDENT does not move an object held over a cut", kept_meanwhile, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

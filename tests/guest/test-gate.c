@@ -116,7 +116,8 @@ static void parts_after_an_attempt_in_one_piece(void)
 	tsr_client_start(&other, submit_small, 0);
 	other.state->stop = true;
 	tsr_wait_for(other.state->returned || tsr_is_waiting(other.pid, "gate"));
-	require_msg(!other.state->returned, "another client's job comes between parts");
+	require_msg(!other.state->returned,
+		    "expected another client's job to wait at the gate, it ran between parts");
 	for (uint32_t i = 0; i < 2; i++)
 		tsr_stuck_end(&stuck[i]);
 	tsr_client_join(&other);
@@ -296,7 +297,8 @@ static void behind_a_group_that_goes(void)
 	uint32_t rounds = 0;
 
 	do
-		require_msg(rounds++ < ROUNDS, "a submission waits behind a group that was killed");
+		require_msg(rounds++ < ROUNDS,
+			    "expected the submission not to wait for a killed split submission");
 	while (!passes_when_the_group_goes());
 }
 
@@ -305,7 +307,9 @@ static void group_behind_one_that_leaves(void)
 	uint32_t rounds = 0;
 
 	do
-		require_msg(rounds++ < ROUNDS, "a group waits behind a submission that has left");
+		require_msg(
+			rounds++ < ROUNDS,
+			"expected the split submission not to wait for a submission that has left");
 	while (!group_passes_when_it_leaves());
 }
 
@@ -379,7 +383,8 @@ static void kept_since_the_plan(void)
 	require(!younger.state->returned);
 	locked_unlock(&locked);
 	tsr_wait_for(younger.state->returned || tsr_is_waiting(younger.pid, "held"));
-	require_msg(!younger.state->returned, "what an older submission keeps was evicted");
+	require_msg(!younger.state->returned,
+		    "expected the object held by an older submission to stay, it was evicted");
 	require(!older.state->returned);
 	tsr_engine_let_go();
 	tsr_client_join(&older);
@@ -473,12 +478,16 @@ static void freed_while_planning(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SCHED-2 parts after an attempt in one piece", parts_after_an_attempt_in_one_piece, 0,
+	{ "SCHED-2 a submission split after an attempt in one piece closes the gate",
+	  parts_after_an_attempt_in_one_piece, 0, 0 },
+	{ "SCHED-2 a split submission does not wait for one that has left",
+	  group_behind_one_that_leaves, 0, 0 },
+	{ "SCHED-2 a submission does not wait for a killed split submission",
+	  behind_a_group_that_goes, 0, 0 },
+	{ "SPLIT-17 an object held since the plan was made is not evicted", kept_since_the_plan, 0,
 	  0 },
-	{ "SCHED-2 a group behind a submission that leaves", group_behind_one_that_leaves, 0, 0 },
-	{ "SCHED-2 a submission behind a group that is killed", behind_a_group_that_goes, 0, 0 },
-	{ "SPLIT-17 what is kept since a plan was made", kept_since_the_plan, 0, 0 },
-	{ "SPLIT-2 room is freed while a submission is planned", freed_while_planning, 0, 0 },
+	{ "SPLIT-2 space freed while a submission is planned wakes it up", freed_while_planning, 0,
+	  0 },
 };
 
 TSR_TEST_MAIN(tests)
