@@ -76,7 +76,7 @@ static void second_engine_halts(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "an engine halts behind a job that has ended unnoticed", halt_behind_a_finished_job,
+	{ "an engine halts after a job whose end was not seen yet", halt_behind_a_finished_job,
 	  TSR_EXPECT(PACKET), 0 },
 	{ "the second engine halts", second_engine_halts, TSR_EXPECT(PACKET), 0 },
 };

@@ -53,7 +53,7 @@ static void use(struct tsr_cmd *cmd, const struct tsr_bo *bo)
 
 static void again(uint32_t *tries)
 {
-	require_msg(++*tries < TRIES, "paging is over each time");
+	require_msg(++*tries < TRIES, "the page-in ended early in each attempt");
 }
 
 /* A new object with a clear that times out. */
@@ -150,8 +150,9 @@ static void lost_is_not_read(void)
 		tsr_job_timeout_restore();
 		if (status)
 			break;
-		require_msg(!__tsr_submit_use(&dev, ctx, &from, false),
-			    "a job has read an object whose bytes did not come");
+		require_msg(
+			!__tsr_submit_use(&dev, ctx, &from, false),
+			"expected the job to be refused, it read an object whose page-in failed");
 		tsr_bo_free(&dev, &from);
 		again(&tries);
 	}
@@ -401,14 +402,14 @@ static void fault_waits_without_the_object(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "PAGE-6 a clear that hangs shows nobody's bytes", clear_hangs, 0, 60 },
+	{ "PAGE-6 a clear that hangs shows no old contents", clear_hangs, 0, 60 },
 	{ "PAGE-6 a clear that hangs is not read", lost_is_not_read, 0, 0 },
 	{ "SPLIT-34 SPLIT-35 paging between parts hangs", paging_between_parts_hangs, 0, 60 },
 	{ "PAGE-6 SWZ-13 a debugger waits for moves", debugger_waits_for_the_move, 0, 60 },
-	{ "PAGE-6 an eviction that hangs shows nobody's bytes", eviction_hangs, 0, 60 },
+	{ "PAGE-6 an eviction that hangs shows no old contents", eviction_hangs, 0, 60 },
 	{ "PAGE-6 a lost object is never mapped", lost_object_is_never_mapped, 0, 60 },
-	{ "SWZ-14 a fault waits for a move without the object", fault_waits_without_the_object, 0,
-	  60 },
+	{ "SWZ-14 a fault waits for a move without holding the reservation",
+	  fault_waits_without_the_object, 0, 60 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -183,7 +183,7 @@ static void others_keep_coming(void)
 	for (uint32_t i = 0; i < NUM_OTHERS; i++)
 		tsr_client_join(&other[i]);
 	require_msg(__tsr_syncobj_wait(dev.fd, hang.sync, 0, 0) != -ETIME,
-		    "a job hangs, and nobody notices as long as others' jobs are handed over");
+		    "expected the hang to be detected while other clients submit jobs, it was not");
 	hang_end(&dev, &hang);
 	tsr_job_timeout_restore();
 	tsr_close(&dev);
@@ -292,7 +292,8 @@ static void ends_at_the_last_moment(void)
 		int rc = tsr_syncobj_status(&dev, sync[i]);
 
 		tsr_host_set("x-fence-gap-us", "0");
-		require_msg(!rc, "job %u has run, and ends with %s", i, strerror(-rc));
+		require_msg(!rc, "job %u has run, expected it to succeed, it ended with %s", i,
+			    strerror(-rc));
 	}
 	tsr_job_timeout_restore();
 	trace = tsr_trace_stop();
@@ -396,7 +397,7 @@ static void paging_hangs_alone(void)
 	require_eq(tsr_syncobj_status(&dev, sync[0]), -EIO);
 	for (uint32_t i = 1; i < 3; i++)
 		require_msg(!tsr_syncobj_status(&dev, sync[i]),
-			    "a move that hangs has taken another one along");
+			    "expected only the hanging move to fail, another one failed, too");
 	tsr_job_timeout_restore();
 	for (uint32_t i = 1; i < 3; i++)
 		tsr_gpu_fill(&dev, ctx, &bos[i], i);
@@ -429,9 +430,9 @@ static void lost_is_not_mapped(void)
 		require_ok(__tsr_make_resident(dev.fd, &bo.handle, 1, moved, NULL));
 		require_ok(__tsr_vm_bind(dev.fd, vm.id, &op, 1, 0, mapped));
 	} while (!tsr_syncobj_status(&dev, moved));
-	require_msg(
-		tsr_syncobj_status(&dev, mapped),
-		"an object whose bytes have not come is mapped: jobs find what others have left");
+	require_msg(tsr_syncobj_status(&dev, mapped),
+		    "expected the bind of an object whose page-in failed to fail, jobs would read "
+		    "old contents of other clients");
 	tsr_job_timeout_restore();
 	tsr_vm_close(&vm);
 	tsr_close(&dev);
@@ -474,7 +475,7 @@ static void failed_is_not_mapped_once(bool mapped_before)
 	tsr_host_set("x-fail-dma", "1");
 	tsr_engine_let_go();
 	require_msg(tsr_syncobj_status(&dev, sync) == -EIO,
-		    "a job has written where an object is mapped whose bytes have not come");
+		    "expected -EIO, a job wrote to an object whose page-in failed");
 	tsr_job_timeout_restore();
 	tsr_cmd_fini(&cmd);
 	tsr_vm_close(&vm);
@@ -535,26 +536,28 @@ static void first_half(void)
 	} while (!half_begin(&dev, ctx, sync));
 	until = (int64_t)tap_now_ns() + WHOLE_MS * 1000000ll;
 	rc = __tsr_syncobj_wait(dev.fd, sync, 0, until);
-	require_msg(rc == -ETIME, "a job was ended when half of its time was over");
+	require_msg(rc == -ETIME,
+		    "expected the job to run for its whole timeout, it was ended after half of it");
 	tsr_engine_let_go();
 	require_ok(tsr_syncobj_status(&dev, sync));
 	tsr_close(&dev);
 }
 
 static const struct tap_test tests[] = {
-	{ "a hang: -ETIME, -ECANCELED, and others go on", guilty_and_innocent, 0, 60 },
+	{ "a hang: -ETIME, -ECANCELED, and other contexts are not affected", guilty_and_innocent, 0,
+	  60 },
 	{ "a hang is noticed while others' jobs keep coming", others_keep_coming, 0, 60 },
 	{ "SPLIT-34 SPLIT-35 a hang in a part", hang_in_a_part, 0, 60 },
 	{ "SEG-4 SEG-14 a reset keeps segments, microcode and memory", reset_keeps_the_device, 0,
 	  60 },
 	{ "hang after hang beside others' work", hangs_beside_work, 0, 90 },
 	{ "a move hangs alone", paging_hangs_alone, 0, 60 },
-	{ "RES-6 what a move that hangs loses is not mapped", lost_is_not_mapped, 0, 60 },
-	{ "PAGE-6 RES-6 what a move that fails loses is not mapped", failed_is_not_mapped,
+	{ "RES-6 an object lost in a move that hangs is not mapped", lost_is_not_mapped, 0, 60 },
+	{ "PAGE-6 RES-6 an object lost in a move that fails is not mapped", failed_is_not_mapped,
 	  TSR_EXPECT(DMA), 60 },
-	{ "interrupts come again after a hang", interrupts_after_a_reset, 0, 60 },
+	{ "jobs complete by interrupt after a hang", interrupts_after_a_reset, 0, 60 },
 	{ "jobs end while their engine is being reset", ends_at_the_last_moment, 0, 60 },
-	{ "the first half of a timeout", first_half, 0, 0 },
+	{ "the first half of a timeout does not end the job", first_half, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -142,7 +142,7 @@ static void pages_run_out(void)
  * A fault through a second mapping counts as use: other objects lose their
  * pages first.
  */
-static void who_comes_back_stays(void)
+static void second_mapping_counts_as_use(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
@@ -315,7 +315,7 @@ static void look_again(struct tsr_client *client)
 }
 
 /* Another client gets aperture pages all the same. */
-static void beside_one_who_locks_all(void)
+static void beside_a_process_that_locks_all(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
@@ -613,16 +613,20 @@ static void hidden_memory_in_both_models(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "CHA-1 CHA-2 CHA-4 CHA-6 CHA-9 hidden memory is seen where it is", hidden_memory_is_seen,
+	{ "CHA-1 CHA-2 CHA-4 CHA-6 CHA-9 the CPU accesses hidden memory in place",
+	  hidden_memory_is_seen, 0, 0 },
+	{ "CHA-2 CHA-5 aperture pages are taken from the least recently used object", pages_run_out,
 	  0, 0 },
-	{ "CHA-2 CHA-5 pages run out", pages_run_out, 0, 0 },
-	{ "CHA-5 who comes back stays", who_comes_back_stays, 0, 0 },
+	{ "CHA-5 a fault through a second mapping counts as use", second_mapping_counts_as_use, 0,
+	  0 },
 	{ "CHA-3 pages need not lie together", pages_need_not_lie_together, 0, 0 },
 	{ "CHA-10 an object larger than the aperture", larger_than_the_aperture, 0, 120 },
 	{ "CHA-5 CHA-10 beside locked objects", beside_locked_objects, 0, 0 },
-	{ "CHA-5 CHA-10 beside a process that locks all pages", beside_one_who_locks_all, 0, 0 },
+	{ "CHA-5 CHA-10 beside a process that locks all pages", beside_a_process_that_locks_all, 0,
+	  0 },
 	{ "CHA-10 beside an object that is busy and has all slots", beside_a_busy_object, 0, 60 },
-	{ "CHA-10 an access that needs more than there is", no_access_goes_round_for_ever, 0, 60 },
+	{ "CHA-10 an access that needs more slots than exist completes",
+	  no_access_goes_round_for_ever, 0, 60 },
 	{ "CHA-8 SWZ-13 pointers follow moves", pointers_follow_moves, 0, 0 },
 	{ "CHA-8 PAGE-13 pointers follow moves inside the segment", pointers_follow_moves_inside, 0,
 	  0 },

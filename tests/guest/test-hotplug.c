@@ -48,7 +48,7 @@ static void wait_for_hotplug(int fd)
 	ssize_t length;
 
 	do {
-		require_msg(tap_now_ns() < until, "nobody tells of a hotplug");
+		require_msg(tap_now_ns() < until, "timed out waiting for a hotplug uevent");
 		require(poll(&pollfd, 1, 1000) >= 0);
 		length = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT);
 		text[length > 0 ? length : 0] = 0;
@@ -144,8 +144,8 @@ static void picture_goes_on(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "a monitor goes and comes", goes_and_comes, 0, 0 },
-	{ "a picture goes on without its monitor", picture_goes_on, 0, 0 },
+	{ "a monitor is unplugged and plugged in", goes_and_comes, 0, 0 },
+	{ "the output goes on without a monitor", picture_goes_on, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -235,7 +235,7 @@ static void importer_goes(void)
 	theirs_free(&theirs);
 }
 
-static bool somebody_is_attached(void)
+static bool any_device_attached(void)
 {
 	char *text = tsr_read_file("/sys/kernel/debug/dma_buf/bufinfo");
 	bool attached;
@@ -271,9 +271,9 @@ static void importer_goes_before_others(void)
 	tsr_gpu_fill(&dev, ctx, &ours, 9);
 	dmabuf = tsr_export(&dev, &ours);
 	tsr_dmabuf_put_fence(dmabuf, pollfd.fd, DMA_BUF_SYNC_WRITE);
-	require(somebody_is_attached());
+	require(any_device_attached());
 	tsr_pci_unbind();
-	require(!somebody_is_attached());
+	require(!any_device_attached());
 	require_eq(poll(&pollfd, 1, 0), 0);
 	tsr_words_check(theirs.map, WORDS, 8);
 	tsr_pci_bind();
@@ -341,9 +341,9 @@ static void importing_races_with_unplug(void)
 	tsr_foreign_signal(foreign, 0);
 	tap_join(pids[1]);
 	tsr_wait_for(importer->done);
-	require(!somebody_is_attached());
+	require(!any_device_attached());
 	if (importer->rc)
-		tap_note("imported nothing: %d", importer->rc);
+		tap_note("the import failed: %d", importer->rc);
 	importer->enough = true;
 	tap_join(pids[0]);
 	tsr_close(&a);
@@ -474,7 +474,7 @@ static void closed_before_others(void)
 	tsr_close(&dev);
 	tsr_pci_unbind();
 	require_eq(poll(&pollfd, 1, 0), 0);
-	require(!somebody_is_attached());
+	require(!any_device_attached());
 	tsr_words_check(theirs.map, WORDS, 8);
 	tsr_pci_bind();
 	tsr_sw_sync_signal(timeline);
@@ -503,7 +503,7 @@ static void closed_meanwhile(void)
 	tsr_dmabuf_put_fence(theirs.dmabuf, pollfds[0].fd, DMA_BUF_SYNC_WRITE);
 	close_behind(&dev, pollfds[1].fd);
 	tsr_pci_unbind();
-	require(!somebody_is_attached());
+	require(!any_device_attached());
 	tsr_close(&dev);
 	require_eq(poll(pollfds, 2, 0), 0);
 	tsr_words_check(theirs.map, WORDS, 8);
@@ -901,27 +901,28 @@ static void one_queue_for_a_process(void)
 static const struct tap_test tests[] = {
 	{ "patched jobs use imported pages", patched_jobs, 0, 0 },
 	{ "VM jobs use imported pages", vm_jobs, 0, 0 },
-	{ "imported pages stay the exporter's", they_stay_theirs, 0, 0 },
+	{ "imported pages belong to the exporter", they_stay_theirs, 0, 0 },
 	{ "exporter or importer closes first", either_closes_first, 0, 0 },
-	{ "fences of an import go both ways", fences_go_both_ways, 0, 0 },
+	{ "an import exchanges fences with its exporter", fences_go_both_ways, 0, 0 },
 	{ "SPLIT-2 a job lists two objects with one reservation", two_objects_of_one_buffer, 0, 0 },
 	{ "paging of a process's imports goes through one queue", one_queue_for_a_process, 0, 0 },
-	{ "the process that imports pays", importer_pays, 0, 0 },
-	{ "pages between two devices", second_device, 0, 0 },
+	{ "the importing process is charged", importer_pays, 0, 0 },
+	{ "two devices share an object", second_device, 0, 0 },
 	{ "later jobs of another device", later_jobs_of_another, 0, 60 },
-	{ "the device goes that has imported", importer_goes, 0, 0 },
-	{ "the device goes before others are done with an import", importer_goes_before_others, 0,
-	  60 },
+	{ "the importer is unbound", importer_goes, 0, 0 },
+	{ "the importer is unbound while an import has a foreign fence",
+	  importer_goes_before_others, 0, 60 },
 	{ "importing races with unplug", importing_races_with_unplug, TSR_NO_DEVICE, 60 },
-	{ "pages to be imported come late", pages_come_late, 0, 60 },
-	{ "the device goes while pages to be imported do not come", importing_holds_nothing,
+	{ "an import whose pages are delayed", pages_come_late, 0, 60 },
+	{ "the device is unbound while an import waits for pages", importing_holds_nothing,
 	  TSR_NO_DEVICE, 60 },
-	{ "the device goes before others are done with what is closed", closed_before_others,
+	{ "the device is unbound while closed objects have foreign fences", closed_before_others,
 	  TSR_NO_DEVICE, 120 },
-	{ "the exporter goes, another device goes on", exporter_goes, TSR_NO_DEVICE, 60 },
-	{ "the exporter goes and leaves pages that another device has", exporter_goes_idle,
+	{ "the exporter is unbound while an importer uses its pages", exporter_goes, TSR_NO_DEVICE,
+	  60 },
+	{ "the exporter is unbound while an idle importer has its pages", exporter_goes_idle,
 	  TSR_NO_DEVICE, 60 },
-	{ "the device goes before others are done with what is closed meanwhile", closed_meanwhile,
+	{ "objects with foreign fences are closed after the unbind", closed_meanwhile,
 	  TSR_NO_DEVICE, 120 },
 };
 

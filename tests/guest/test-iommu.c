@@ -124,7 +124,7 @@ static void unmapped_ring(void)
 
 static const struct tap_test tests[] = {
 	{ "PAGE-2 the device's DMA is translated", dma_is_translated, 0, 0 },
-	{ "PAGE-2 PAGE-13 SEG-22 bytes come and go through an IOMMU", every_way_to_system_memory, 0,
+	{ "PAGE-2 PAGE-13 SEG-22 transfers work through an IOMMU", every_way_to_system_memory, 0,
 	  0 },
 	{ "PAGE-2 DMA to an address without a page is an error of the engine", unmapped_ring,
 	  TSR_EXPECT(DMA), 0 },

@@ -459,7 +459,7 @@ static void fences_of_a_destroyed_context(void)
 
 static const struct tap_test tests[] = {
 	{ "SPLIT-35 killed in SUBMIT of 16000 parts", in_submit, 0, 200 },
-	{ "killed while its lists are looked through", in_its_lists, 0, 200 },
+	{ "killed while its lists are checked", in_its_lists, 0, 200 },
 	{ "killed with jobs queued", with_a_queue, 0, 0 },
 	{ "killed with parts queued", with_parts_queued, 0, 0 },
 	{ "file closed with jobs queued", closes_its_file, 0, 0 },

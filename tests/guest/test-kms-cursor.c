@@ -52,8 +52,8 @@ static void cursor(struct bench *b, const struct tsr_fb *fb)
 
 	require_ok(tsr_ioctl(b->kms.dev.fd, DRM_IOCTL_MODE_CURSOR, &args));
 	require_msg(!fb || state_fb(b) != before,
-		    "the cursor's plane keeps the framebuffer from before in its state: the update "
-		    "did not put the new one there, and lets go of that, not of the old one");
+		    "expected the new framebuffer in the cursor plane's state, it has the old one: "
+		    "the update releases the wrong framebuffer");
 }
 
 static void cursor_to(struct bench *b, int32_t x, int32_t y)
@@ -101,11 +101,10 @@ static void seen(struct bench *b, const struct tsr_fb *primary, const struct tsr
 	if (fb)
 		shows[1] = tsr_show_at(fb, x, y);
 	want = tsr_crc_expect(&b->mode, shows, fb ? 2 : 1, NULL);
-	require_msg(
-		now == want,
-		"the screen (CRC 0x%08x, not 0x%08x) does not show the cursor that was committed "
-		"last: its memory is another's, or an old one is still there",
-		now, want);
+	require_msg(now == want,
+		    "the screen (CRC 0x%08x, not 0x%08x) does not show the cursor that was "
+		    "committed last: its memory was reused, or the previous cursor is still shown",
+		    now, want);
 }
 
 /*
@@ -137,7 +136,7 @@ static void comes_and_goes(void)
  * A pending flip delays neither cursor moves nor a new cursor image, and
  * completes in its own turn.
  */
-static void waits_for_nobody(void)
+static void does_not_wait_for_flip(void)
 {
 	struct bench b = bench_begin();
 	struct tsr_foreign *foreign = tsr_foreign_need();
@@ -219,7 +218,7 @@ static void waits_for_its_bytes(void)
 	pid = tap_fork(set_second, &setter);
 	tsr_wait_for(tsr_engine_hangs());
 	tsr_wait_for(*done || tsr_is_waiting(pid, "display"));
-	require_msg(!*done, "a cursor is shown before its bytes have come");
+	require_msg(!*done, "expected the cursor to wait for its page-in, it was shown early");
 	tsr_engine_let_go();
 	tap_join(pid);
 	seen(&b, &b.primary, &b.cursors[1], 0, 0);
@@ -278,17 +277,18 @@ static void waits_until_interrupted(void)
 	tsr_bo_wait(dev, &b.cursors[1].bo);
 	tsr_evict_set(set);
 	require_msg(!tsr_bo_info(dev, &b.cursors[1].bo).segment,
-		    "what is not shown is kept in video memory");
+		    "expected the cursor image that is not shown to be evicted, it is still in "
+		    "video memory");
 	seen(&b, &b.primary, &b.cursors[0], 0, 0);
 	bench_end(&b);
 }
 
 static const struct tap_test tests[] = {
-	{ "cursor comes and goes", comes_and_goes, 0, 0 },
-	{ "cursor waits for nobody", waits_for_nobody, 0, 0 },
-	{ "cursor moves behind fences", moves_behind_fences, 0, 0 },
-	{ "cursor waits for its bytes", waits_for_its_bytes, 0, 0 },
-	{ "cursor waits until it is interrupted", waits_until_interrupted, 0, 0 },
+	{ "cursor is shown, changed, moved and hidden", comes_and_goes, 0, 0 },
+	{ "cursor does not wait for a pending flip", does_not_wait_for_flip, 0, 0 },
+	{ "cursor moves do not wait for a foreign fence", moves_behind_fences, 0, 0 },
+	{ "cursor waits for its page-in", waits_for_its_bytes, 0, 0 },
+	{ "the wait for the cursor's page-in can be interrupted", waits_until_interrupted, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -55,7 +55,7 @@ static void lost(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "PAGE-6 what is lost is not shown", lost, 0, 60 },
+	{ "PAGE-6 a lost object is not shown", lost, 0, 60 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -77,7 +77,8 @@ static void lit_meanwhile(void)
 	tsr_wait_for(lighter.lit);
 	until = tsr_patience();
 	do {
-		require_msg(tap_now_ns() < until, "nothing was lit while the function was reset");
+		require_msg(tap_now_ns() < until,
+			    "no display was enabled during the function reset");
 		tsr_pci_reset();
 		/* The reset may have ended before a commit came. */
 	} while (!lighter.refused);
@@ -91,7 +92,7 @@ static void lit_meanwhile(void)
 
 static const struct tap_test tests[] = {
 	{ "a function reset with a picture on the screen", picture_is_lost, 0, 0 },
-	{ "a function reset while a display is lit", lit_meanwhile, 0, 0 },
+	{ "a function reset while a display is being enabled", lit_meanwhile, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -256,7 +256,8 @@ static void bad_framebuffers(void)
 	require_ok(__tsr_addfb(kms.dev.fd, &cmd));
 	cmd.height = 80;
 	require_msg(__tsr_addfb(kms.dev.fd, &cmd) == -EINVAL,
-		    "a framebuffer whose last row of tiles is beyond its object's end is accepted");
+		    "expected -EINVAL for a framebuffer whose last row of tiles is beyond its "
+		    "object's end");
 	tsr_kms_close(&kms);
 }
 
@@ -415,7 +416,8 @@ static void flips(void)
 		require_eq(event.crtc_id, b.kms.heads[0].crtc);
 		do {
 			crc = tsr_crc_next(fd, &frame);
-			require_msg(crc == crcs[0] || crc == crcs[1], "a picture that never was");
+			require_msg(crc == crcs[0] || crc == crcs[1],
+				    "the frame's CRC matches neither picture");
 			if ((int32_t)(frame - event.sequence) < 0)
 				continue;
 			require_eq(crc, crcs[i % 2]);
@@ -786,11 +788,10 @@ static void flips_behind_late_vblanks(void)
 		tsr_pci_hold_interrupts(false);
 		event = tsr_event(b.kms.dev.fd);
 		pthread_join(thread, NULL);
-		require_msg(
-			tsr_event_ns(&event) > begun - 1000000,
-			"the event of a flip has the time of a vblank %lld us before it was asked "
-			"for: it was sent before the device has latched the flip",
-			(long long)(begun - tsr_event_ns(&event)) / 1000);
+		require_msg(tsr_event_ns(&event) > begun - 1000000,
+			    "the flip event has the time of a vblank %lld us before the flip was "
+			    "requested: it was sent before the device latched the flip",
+			    (long long)(begun - tsr_event_ns(&event)) / 1000);
 	}
 	bench_end(&b);
 }
@@ -840,13 +841,14 @@ static const struct tap_test tests[] = {
 	{ "color", color, 0, 0 },
 	{ "flips", flips, 0, 0 },
 	{ "async flips", async_flips, 0, 0 },
-	{ "flips behind vblanks that are told late", flips_behind_late_vblanks, 0, 0 },
-	{ "vblanks that nobody waits for", idle, 0, 0 },
+	{ "a late vblank interrupt does not complete the next flip", flips_behind_late_vblanks, 0,
+	  0 },
+	{ "the vblank interrupt is off without waiters", idle, 0, 0 },
 	{ "async flips do not wait", async_flips_do_not_wait, 0, 0 },
 	{ "two heads and a lease", two_heads, 0, 0 },
 	{ "modes in a storm", modes_in_a_storm, 0, 0 },
 	{ "standby", standby, 0, 0 },
-	{ "drawing is seen", drawing_is_seen, 0, 0 },
+	{ "CPU writes to the framebuffer are shown", drawing_is_seen, 0, 0 },
 	{ "unplug", unplug, TSR_NO_DEVICE, 0 },
 };
 

@@ -572,8 +572,9 @@ static void locks_bind_their_owner(void)
 	tsr_bo_map(&other.dev, &other.bo);
 	require_ok(__tsr_lock(other.dev.fd, &other.bo.handle, 0));
 	require_err(__tsr_submit_use(&other.dev, other.ctx, &other.bo, true), -EBUSY);
-	require_msg(list(&s, &bo, NULL) == 0,
-		    "a client that has imported an object keeps the exporter's jobs from it");
+	require_msg(
+		list(&s, &bo, NULL) == 0,
+		"expected the exporter's job to run, the importer's lock keeps it from the object");
 	require_eq(tsr_bo_info(&s.dev, &bo).segment, tsr_seg_visible(&s.dev)->id);
 	tsr_gpu_read(&s.dev, s.ctx, &bo, 0, 16, words);
 	require_ok(memcmp(words, bo.map, sizeof(words)));
@@ -646,11 +647,11 @@ static void bytes_are_linear(void)
 static const struct tap_test tests[] = {
 	{ "LOCK-6 LOCK-25 ERR-29 do-not-wait answers at once", busy_says_so, 0, 0 },
 	{ "LOCK-7 LOCK-8 MODEL-9 lock waits, asleep", lock_waits, 0, 0 },
-	{ "LOCK-7 lock waits for those who read", lock_waits_for_readers, 0, 0 },
+	{ "LOCK-7 a lock for writing waits for readers", lock_waits_for_readers, 0, 0 },
 	{ "ERR-30 a signal interrupts a lock that waits", lock_is_interrupted, 0, 0 },
 	{ "LOCK-4 no-overwrite beside a job", no_overwrite, 0, 0 },
 	{ "LOCK-5 LOCK-25 MODEL-11 discard gives another instance", discard_gives_another, 0, 0 },
-	{ "LOCK-25 another instance goes where the old one did", discard_keeps_places, 0, 0 },
+	{ "LOCK-25 a renamed instance keeps the placement rules", discard_keeps_places, 0, 0 },
 	{ "LOCK-26 older instances are refused", older_instances_are_refused, 0, 0 },
 	{ "LOCK-24 LOCK-27 ERR-32 ERR-33 bad input", bad_input, 0, 0 },
 	{ "LOCK-22 ERR-37 stays out of memory while locked", stays_out_of_memory, 0, 0 },

@@ -430,7 +430,8 @@ static void others_go_on(void)
 		lock2(&dev, &bo);
 		tsr_pattern_write(&bo, i);
 		require_msg(__tsr_submit_use(&other, ctx_other, &theirs, true) == 0,
-			    "a lock keeps another client's jobs from an object with flags 0x%x",
+			    "expected another client's job to run, a lock keeps it from an object "
+			    "with flags 0x%x",
 			    flags[i / 2]);
 		require_eq(tsr_bo_info(&other, &theirs).segment, tsr_seg_visible(&dev)->id);
 		tsr_pattern_check(&bo, i);
@@ -503,8 +504,8 @@ static const struct tap_test tests[] = {
 	{ "LOCK-13 no swizzling range", no_swizzling_range, 0, 0 },
 	{ "LOCK-12 LOCK-23 ERR-31 MODEL-10 bad input", bad_input, 0, 0 },
 	{ "LOCK-15 LOCK-22 stays out of memory while locked", stays_out_of_memory, 0, 0 },
-	{ "LOCK-22 only a read-only aperture to be in", read_only_aperture, 0, 0 },
-	{ "LOCK-22 others go on", others_go_on, 0, 0 },
+	{ "LOCK-22 a read-only aperture is no placement for a writer", read_only_aperture, 0, 0 },
+	{ "LOCK-22 jobs of other files page the object in", others_go_on, 0, 0 },
 	{ "LOCK-21 the view ends with the lock", view_ends_with_the_lock, 0, 0 },
 };
 

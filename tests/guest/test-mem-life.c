@@ -323,7 +323,7 @@ static void met_while_made(void)
 	}
 	for (int i = 0; i < 2; i++)
 		tsr_client_join(&clients[i]);
-	tap_note("looked through %u times", rounds);
+	tap_note("%u walks over all objects", rounds);
 	require(rounds);
 }
 
@@ -397,13 +397,12 @@ static void long_commands(void)
 			tsr_cmd_fill(&cmd, 0, i, 1, tsr_pattern(key, i));
 		require(tsr_cmd_bytes(&cmd) > KiB(12));
 		require_msg(!tsr_submit_status(&dev, ctx, &cmd, NULL),
-			    "the device reads other commands than were submitted from where its "
-			    "error is on: that page has not got to it");
+			    "the device read other commands than were submitted, from its error "
+			    "on: it has not seen that page");
 		for (uint32_t i = 0; i < FAR_WORDS; i++)
 			require_msg(words[i] == tsr_pattern(key, i),
-				    "what the device has read of the commands, some %u bytes from "
-				    "their "
-				    "beginning, is not what was submitted",
+				    "the device read other commands than were submitted, about %u "
+				    "bytes from their beginning",
 				    i * (tsr_cmd_bytes(&cmd) / FAR_WORDS));
 		tsr_cmd_fini(&cmd);
 	}
@@ -414,12 +413,13 @@ static const struct tap_test tests[] = {
 	{ "SWZ-10 swapped pages come back", swapped_pages_come_back, 0, 0 },
 	{ "PAGE-7 spare pages are given up", pages_are_given_up, 0, 0 },
 	{ "PAGE-7 SWZ-13 large objects get other pages", other_pages, 0, 0 },
-	{ "DESTROY-4 DESTROY-5 the room of destroyed objects", room_of_the_dying, 0, 0 },
-	{ "DESTROY-5 parts behind destroyed objects", parts_behind_the_dying, 0, 0 },
+	{ "DESTROY-4 DESTROY-5 the space of destroyed objects is freed when their jobs end",
+	  room_of_the_dying, 0, 0 },
+	{ "DESTROY-5 parts wait for the space of destroyed objects", parts_behind_the_dying, 0, 0 },
 	{ "PAGE-6 memory the CPU cannot map reads as zero", unmappable_memory_reads_as_zero, 0, 0 },
-	{ "PAGE-5 paging keeps nothing of the kernel's memory", paging_takes_nothing, 0, 120 },
+	{ "PAGE-5 paging frees all kernel memory that it allocates", paging_takes_nothing, 0, 120 },
 	{ "PAGE-5 commands of several pages", long_commands, 0, 0 },
-	{ "objects are met when they are complete", met_while_made, 0, 0 },
+	{ "walks over all objects see complete objects only", met_while_made, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -324,7 +324,7 @@ static void dummy_pages_are_few(void)
 	}
 	after = tsr_meminfo("MemAvailable");
 	require_msg(after + DUMMY_MAPPINGS * KiB(4) / 2 > before,
-		    "%llu KiB have gone for %u mappings of one object",
+		    "%llu KiB used for %u mappings of one object",
 		    (unsigned long long)(before - after) >> 10, DUMMY_MAPPINGS);
 	close(dmabuf);
 	check_gone(&w);
@@ -332,12 +332,13 @@ static void dummy_pages_are_few(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SWZ-14 an idle device goes, mappings stay harmless", idle_device_goes, TSR_NO_DEVICE,
-	  0 },
-	{ "a busy device goes and comes back", busy_device_goes, TSR_NO_DEVICE, 0 },
+	{ "SWZ-14 mappings stay valid after an idle device is unbound", idle_device_goes,
+	  TSR_NO_DEVICE, 0 },
+	{ "a busy device is unbound and bound again", busy_device_goes, TSR_NO_DEVICE, 0 },
 	{ "SWZ-14 one dummy page for an object", dummy_pages_are_few, TSR_NO_DEVICE, 0 },
 	{ "faults race with unplug", faults_race_with_unplug, TSR_NO_DEVICE, 0 },
-	{ "a device goes whose pages another uses", attached_device_goes, TSR_NO_DEVICE, 0 },
+	{ "the device is unbound while another device has its pages", attached_device_goes,
+	  TSR_NO_DEVICE, 0 },
 	{ "attaching races with unplug", attaching_races_with_unplug, TSR_NO_DEVICE, 0 },
 };
 

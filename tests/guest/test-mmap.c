@@ -238,8 +238,7 @@ static void *storm_thread(void *arg)
 			uint64_t seen = words[i];
 
 			require_msg(seen == value,
-				    "word 0x%llx: %llu, not %llu: what this CPU has written since "
-				    "is lost",
+				    "word 0x%llx: %llu, not %llu: a later CPU write is lost",
 				    (unsigned long long)i, (unsigned long long)seen,
 				    (unsigned long long)value);
 			words[i] = value + 1;
@@ -459,9 +458,8 @@ static void debugger_sees_the_same(void)
 		tsr_evict_set(sets[i]);
 		tsr_gpu_read(&dev, ctx, &bo, 1024 * 7 - 1, 2, words);
 		require_msg(words[0] == 0x55554444 && words[1] == 0x44445555,
-			    "what a debugger has written is lost when the object moves: 0x%08x, "
-			    "0x%08x are "
-			    "of a copy from before",
+			    "expected the debugger's write to survive the move: 0x%08x, 0x%08x are "
+			    "from an older copy",
 			    words[0], words[1]);
 		tsr_bo_free(&dev, &bo);
 	}
@@ -541,8 +539,8 @@ static const struct tap_test tests[] = {
 	{ "SWZ-16 SEG-22 eviction from an aperture copies nothing",
 	  aperture_eviction_copies_nothing, 0, 0 },
 	{ "SWZ-13 SWZ-14 a CPU thread under an eviction storm", eviction_storm, 0, 0 },
-	{ "PAGE-6 new memory reads as zero, whoever used it before", new_memory_reads_as_zero, 0,
-	  0 },
+	{ "PAGE-6 new memory reads as zero, also after use by another client",
+	  new_memory_reads_as_zero, 0, 0 },
 	{ "SEG-18 SEG-19 SEG-21 bytes go both ways through every segment",
 	  gpu_copies_meet_cpu_bytes, 0, 0 },
 	{ "SWZ-1 SWZ-5 a debugger sees the same bytes", debugger_sees_the_same, 0, 0 },

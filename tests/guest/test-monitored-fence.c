@@ -942,7 +942,7 @@ static const struct tap_test tests[] = {
 	{ "RES-7 the CPU cannot write the value", cpu_cannot_write, 0, 0 },
 	{ "RES-7 pages belong to one client", pages_of_one_client, 0, 0 },
 	{ "RES-7 values that do not rise are refused", values_rise, 0, 0 },
-	{ "RES-7 values are reached in the order they were asked for", reached_in_order, 0, 0 },
+	{ "RES-7 values are reached in submission order", reached_in_order, 0, 0 },
 	{ "RES-7 values of contexts that take turns", reached_in_turns, 0, 0 },
 	{ "RES-7 the value never goes backwards", never_backwards, TSR_EXPECT(SLOT_UNBOUND), 0 },
 	{ "SPLIT-35 SCHED-5 a submission in parts waits", parts_wait, 0, 0 },
@@ -953,7 +953,7 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "RES-7 bad arguments", bad_arguments, 0, 0 },
 	{ "RES-7 allocations that fail", out_of_memory, 0, 0 },
-	{ "RES-7 the device goes", device_goes, TSR_NO_DEVICE, 0 },
+	{ "RES-7 the device is unbound", device_goes, TSR_NO_DEVICE, 0 },
 };
 
 TSR_TEST_MAIN(tests)

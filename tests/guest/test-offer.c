@@ -279,9 +279,8 @@ static void dropped_for_the_kernel(void)
 	trace = tsr_trace_stop();
 	require_eq(tsr_trace_count(&trace, "offer_drop"), 2);
 	tsr_trace_free(&trace);
-	require_msg(
-		reclaim(&dev, &bos[1]) == DRM_TESSERA_RECLAIM_DISCARDED,
-		"contents that were dropped for the kernel are given back as if they were there");
+	require_msg(reclaim(&dev, &bos[1]) == DRM_TESSERA_RECLAIM_DISCARDED,
+		    "expected a reclaim to report discarded contents, it reports them as kept");
 	tsr_words_check(bos[1].map, WORDS, 0);
 	tsr_pattern_write(&bos[1], 11);
 	tsr_gpu_touch(&dev, ctx, &bos[1]);
@@ -310,7 +309,7 @@ static void kept_while_used(void)
 		require(!tsr_write_file("/proc/sys/vm/drop_caches", "2"));
 	require(tsr_held_waits(&held));
 	require_msg(reclaim(&dev, &bo) == DRM_TESSERA_RECLAIM_KEPT,
-		    "pages were dropped while a job uses them");
+		    "expected the contents to be kept, they were dropped while a job uses them");
 	tsr_held_go(&held);
 	tsr_words_check(bo.map, WORDS, 0x77);
 	tsr_held_close(&held);
@@ -384,7 +383,7 @@ static void refused_while_offered(void)
 		require_err(tsr_ioctl(dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), -EINVAL);
 		require_err(offer(&dev, &bo, normal), -EINVAL);
 		require_msg(tsr_raises_sigbus(bo.map),
-			    "a process still sees an object that is offered");
+			    "expected SIGBUS, the process can still access an offered object");
 		require(tsr_proc_mem_read(bo.map, &word, 4) < 0);
 		require(tsr_proc_mem_write(bo.map, &word, 4) < 0);
 		require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);
@@ -572,7 +571,7 @@ static void offered_meanwhile(void)
 		require_ok(__tsr_bring_back(&dev, NULL));
 		require(tsr_bo_info(&dev, &bo).segment);
 	}
-	tap_note("offered before it was back: %u times of %u", away, ROUNDS);
+	tap_note("offered before its page-in: %u times of %u", away, ROUNDS);
 	require(away);
 	tap_join(pids[0]);
 	tap_join(pids[1]);
@@ -647,18 +646,19 @@ static void bad_input(void)
 
 static const struct tap_test tests[] = {
 	{ "RES-8 kept without pressure", kept_without_pressure, 0, 0 },
-	{ "RES-8 PAGE-7 dropped for room, first and without a copy", dropped_for_room, 0, 0 },
+	{ "RES-8 PAGE-7 dropped for space, first and without a copy", dropped_for_room, 0, 0 },
 	{ "RES-8 lost contents read as zero", lost_reads_as_zero, 0, 0 },
 	{ "RES-8 in the order of priorities", by_priority, 0, 0 },
-	{ "RES-8 SEG-7 reclaimed, and not the first to go", reclaimed_is_one_of_many, 0, 0 },
-	{ "RES-8 MODEL-16 behind the jobs that use it", behind_jobs, 0, 0 },
-	{ "RES-8 dropped for the kernel", dropped_for_the_kernel, 0, 0 },
-	{ "RES-8 not dropped for the kernel while a job uses it", kept_while_used, 0, 0 },
+	{ "RES-8 SEG-7 a reclaimed object is evicted in its normal turn", reclaimed_is_one_of_many,
+	  0, 0 },
+	{ "RES-8 MODEL-16 contents are not dropped before their jobs end", behind_jobs, 0, 0 },
+	{ "RES-8 dropped by the shrinker", dropped_for_the_kernel, 0, 0 },
+	{ "RES-8 not dropped by the shrinker while a job uses it", kept_while_used, 0, 0 },
 	{ "RES-8 swapped out, and kept", swapped_is_kept, 0, 0 },
 	{ "RES-8 reclaimed, and swapped out", reclaimed_is_swapped, 0, 0 },
 	{ "RES-8 LOCK-24 ERR-33 MODEL-16 refused while offered", refused_while_offered, 0, 0 },
-	{ "RES-8 RES-1 not missed while offered", not_missed, 0, 0 },
-	{ "RES-8 RES-1 offered while it is brought back", offered_meanwhile, 0, 0 },
+	{ "RES-8 RES-1 offered objects are not made resident", not_missed, 0, 0 },
+	{ "RES-8 RES-1 offered while MAKE_RESIDENT waits", offered_meanwhile, 0, 0 },
 	{ "RES-8 bad input", bad_input, 0, 0 },
 };
 

@@ -36,7 +36,7 @@ static void want_until_done(struct tsr_device *dev, uint32_t sync)
 		want_memory();
 		times++;
 	} while (__tsr_syncobj_wait(dev->fd, sync, 0, 0) == -ETIME);
-	tap_note("memory was wanted %u times", times);
+	tap_note("memory was reclaimed %u times", times);
 	require_ok(tsr_syncobj_status(dev, sync));
 }
 
@@ -142,9 +142,9 @@ static void inside_a_segment(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "PAGE-6 PAGE-7 SWZ-13 memory is wanted while objects move", in_memory, 0, 60 },
-	{ "PAGE-6 PAGE-7 memory is wanted while large objects move", in_memory_large, 0, 60 },
-	{ "PAGE-6 SWZ-16 memory is wanted while pages are mapped", in_aperture, 0, 60 },
+	{ "PAGE-6 PAGE-7 SWZ-13 memory pressure while objects move", in_memory, 0, 60 },
+	{ "PAGE-6 PAGE-7 memory pressure while large objects move", in_memory_large, 0, 60 },
+	{ "PAGE-6 SWZ-16 memory pressure while pages are mapped", in_aperture, 0, 60 },
 	{ "PAGE-13 SWZ-13 used while it moves inside its segment", inside_a_segment, 0, 60 },
 };
 

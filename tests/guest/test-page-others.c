@@ -274,14 +274,18 @@ static void ring_is_not_full(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SEG-7 PAGE-3 memory is taken that others are leaving", taken_while_in_use, 0, 0 },
-	{ "PAGE-3 SEG-7 others' paging in another segment", another_segment, 0, 0 },
-	{ "PAGE-3 SEG-7 others' mapping in an aperture", an_aperture, 0, 0 },
-	{ "PAGE-3 others' paging in another range", another_range, 0, 0 },
-	{ "PAGE-3 others' mapping in another range", another_range_of_an_aperture, 0, 0 },
-	{ "PAGE-3 SEG-7 others' paging beside an unmapping", unmapping, 0, 0 },
-	{ "PAGE-3 others' paging beside a long queue", ring_is_not_full, 0, 0 },
-	{ "PAGE-3 SWZ-13 others' CPU faults", cpu_fault, 0, 0 },
+	{ "SEG-7 PAGE-3 a placement waits for all releases that it overlaps", taken_while_in_use, 0,
+	  0 },
+	{ "PAGE-3 SEG-7 other clients' paging in another segment does not wait", another_segment, 0,
+	  0 },
+	{ "PAGE-3 SEG-7 other clients' mapping in an aperture does not wait", an_aperture, 0, 0 },
+	{ "PAGE-3 other clients' paging in another range does not wait", another_range, 0, 0 },
+	{ "PAGE-3 other clients' mapping in another range does not wait",
+	  another_range_of_an_aperture, 0, 0 },
+	{ "PAGE-3 SEG-7 other clients' paging does not wait for an unmap", unmapping, 0, 0 },
+	{ "PAGE-3 a long queue leaves space in the ring for other clients", ring_is_not_full, 0,
+	  0 },
+	{ "PAGE-3 SWZ-13 other clients' CPU faults", cpu_fault, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -25,7 +25,7 @@ static void attaching_is_refused(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "no pages for others where DMA is bounced", attaching_is_refused, 0, 0 },
+	{ "attaching is refused if DMA is bounced", attaching_is_refused, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -559,15 +559,15 @@ static void jobs_are_in_the_way(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "pages stay what they are for another device", pages_stay, 0, 0 },
+	{ "pages of an attached object stay the same", pages_stay, 0, 0 },
 	{ "pins are counted", pins_count, 0, 0 },
-	{ "what nobody has touched is zero for another device", never_touched, 0, 0 },
-	{ "an attached object stays useful", must_stay_useful, 0, 0 },
+	{ "an unused object reads as zero for another device", never_touched, 0, 0 },
+	{ "an attached object stays usable for jobs", must_stay_useful, 0, 0 },
 	{ "pinned bytes are limited", pins_are_limited, 0, 0 },
-	{ "pins that are refused are given back", refused_pins, 0, 0 },
+	{ "a failed attach leaves nothing pinned", refused_pins, 0, 0 },
 	{ "pinned bytes of all are limited", pins_are_limited_together, 0, 0 },
-	{ "jobs are in the way of pages, foreign fences are not", jobs_are_in_the_way, 0, 60 },
-	{ "pages stay beside a storm", beside_a_storm, 0, 0 },
+	{ "an attach waits for jobs but not for foreign fences", jobs_are_in_the_way, 0, 60 },
+	{ "pages stay the same in an eviction storm", beside_a_storm, 0, 0 },
 	{ "SPLIT-17 attached in the middle of a submission", attached_in_the_middle, 0, 0 },
 };
 

@@ -507,7 +507,8 @@ static void locked_is_passed_over(void)
 	tsr_call_join(&make);
 	tsr_client_join(&swapper);
 	tsr_client_join(&user);
-	require_msg(!waited, "room is made only when the lock of one of two objects is free");
+	require_msg(!waited, "expected space without waiting for the locked object, the eviction "
+			     "waited for its lock");
 	require_eq(tsr_bo_info(&dev, &locked).segment, vis->id);
 	require_eq(tsr_bo_info(&dev, &other).segment, vis->id);
 	require_eq(tsr_bo_info(&dev, &next).segment, 0);
@@ -515,7 +516,7 @@ static void locked_is_passed_over(void)
 }
 
 /* Older objects that are not in the way of the new placement stay resident. */
-static void only_what_is_in_the_way_goes(void)
+static void objects_not_in_the_way_stay(void)
 {
 	enum {
 		HOLE,
@@ -559,7 +560,7 @@ static void only_what_is_in_the_way_goes(void)
  * In a full segment, only the objects in the new placement are evicted,
  * although the oldest objects are not adjacent.
  */
-static void no_more_than_its_place_goes(void)
+static void only_the_placement_is_evicted(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
@@ -606,20 +607,21 @@ static void everything_lives_in_a_segment(void)
 
 static const struct tap_test tests[] = {
 	{ "SEG-29 eviction to an aperture or to pages", eviction_targets, 0, 0 },
-	{ "SEG-29 an aperture of an eviction set is full, and needed", eviction_aperture_is_full, 0,
-	  0 },
-	{ "SEG-20 SPLIT-31 what is written leaves the read-only aperture",
+	{ "SEG-29 an aperture of an eviction set is full, or needed for jobs",
+	  eviction_aperture_is_full, 0, 0 },
+	{ "SEG-20 SPLIT-31 a written object leaves the read-only aperture",
 	  written_leaves_read_only_aperture, 0, 0 },
 	{ "SEG-10 SEG-11 placement follows the preferences", placement_follows_preferences, 0, 0 },
-	{ "SEG-11 the last preference of what is listed", last_preference, 0, 0 },
+	{ "SEG-11 MAKE_RESIDENT uses the last preference", last_preference, 0, 0 },
 	{ "SEG-10 placement stays in the supported set", placement_stays_in_the_set, 0, 0 },
 	{ "SEG-7 a full segment takes nothing from another", segments_are_independent, 0, 0 },
 	{ "SEG-30 the commit limit of an aperture holds", commit_limit_holds, 0, 0 },
-	{ "SEG-7 what was not used for longest goes", least_recently_used_goes, 0, 0 },
-	{ "RES-2 what is listed stays when parts need room", listed_stays_in_parts, 0, 0 },
-	{ "SEG-7 what another thread has locked is passed over", locked_is_passed_over, 0, 0 },
-	{ "SEG-7 only what is in the way goes", only_what_is_in_the_way_goes, 0, 0 },
-	{ "SEG-7 no more goes than lies in its place", no_more_than_its_place_goes, 0, 0 },
+	{ "SEG-7 the least recently used object is evicted", least_recently_used_goes, 0, 0 },
+	{ "RES-2 resident objects stay when parts need space", listed_stays_in_parts, 0, 0 },
+	{ "SEG-7 an object locked by another thread is skipped", locked_is_passed_over, 0, 0 },
+	{ "SEG-7 objects outside of the new placement stay", objects_not_in_the_way_stay, 0, 0 },
+	{ "SEG-7 only objects in the new placement are evicted", only_the_placement_is_evicted, 0,
+	  0 },
 	{ "SEG-2 SEG-13 every object lives in a segment", everything_lives_in_a_segment, 0, 0 },
 };
 

@@ -145,7 +145,7 @@ static int passes_in(struct scene *s, uint32_t ms)
 	}
 	tap_note("a job of high priority took up to %.1f ms", (double)worst / 1e6);
 	require_ok(tsr_syncobj_status(&s->dev, sync));
-	tap_note("the long one took %.1f ms", (double)(tap_now_ns() - begin) / 1e6);
+	tap_note("the long job took %.1f ms", (double)(tap_now_ns() - begin) / 1e6);
 	tsr_cmd_fini(&cmd);
 	return passes;
 }
@@ -160,8 +160,8 @@ static void high_does_not_wait(void)
 
 	scene_begin(&s);
 	for (uint32_t ms = 1000; passes_in(&s, ms) < PASSES; ms *= 2)
-		require_msg(ms < 8000,
-			    "jobs of high priority wait for the end of one of low priority");
+		require_msg(ms < 8000, "expected jobs of high priority to pass the job of low "
+				       "priority, they waited for its end");
 	scene_end(&s);
 }
 
@@ -225,8 +225,9 @@ static void same_result(void)
 	begun = times_preempted();
 	tap_note("preempted in its middle %u times by %u jobs", begun, rounds);
 	look(&s, got);
-	require_msg(!memcmp(want, got, BYTES), "a job that was preempted leaves other bytes");
-	require_msg(begun >= 10, "the job was preempted %u times only", begun);
+	require_msg(!memcmp(want, got, BYTES),
+		    "expected the same bytes from a preempted job, they differ");
+	require_msg(begun >= 10, "expected more preemptions of the job, saw %u", begun);
 	tsr_cmd_fini(&cmd);
 	scene_end(&s);
 	free(want);
@@ -333,7 +334,8 @@ static void comes_behind(uint32_t priority)
 	fills(&last, &s.work, 1, 8);
 	sync = begin_long(&s, &cmd);
 	tsr_submit_done(&s.dev, tsr_context_prio(&s.dev, priority), &last);
-	require_msg(is_over(&s, sync), "a job came before the one that writes the same object");
+	require_msg(is_over(&s, sync),
+		    "expected the job to run after the writer of the same object, it ran before");
 	require_ok(tsr_syncobj_status(&s.dev, sync));
 	look(&s, words);
 	tsr_words_check(words, WORDS, 8);
@@ -343,7 +345,7 @@ static void comes_behind(uint32_t priority)
 	free(words);
 }
 
-static void behind_what_it_needs(void)
+static void after_its_dependencies(void)
 {
 	comes_behind(DRM_TESSERA_PRIORITY_HIGH);
 	comes_behind(DRM_TESSERA_PRIORITY_NORMAL);
@@ -466,7 +468,7 @@ static void slices_are_few(void)
 		 (double)behind / 1e6);
 	/* a slice is 10 ms */
 	require_msg(behind < 9000000 || behind < 3 * before,
-		    "each job of high priority waits for a slice");
+		    "expected few jobs of high priority to wait for a slice, each one did");
 	tsr_job_timeout_restore();
 	scene_end(&s);
 }
@@ -492,8 +494,9 @@ static void low_keeps_its_order(void)
 		tsr_submit(&s.dev, s.low, &last, 0, second);
 		for (rounds = 0; !is_over(&s, second); rounds++)
 			tsr_submit_done(&s.dev, s.high, &s.brief);
-		require_msg(is_over(&s, first),
-			    "the second job of a context ended before the first");
+		require_msg(
+			is_over(&s, first),
+			"expected the jobs of a context to end in order, the second ended first");
 		require_ok(tsr_syncobj_status(&s.dev, first));
 		require_ok(tsr_syncobj_status(&s.dev, second));
 		tap_note("passed by %u jobs in %u ms", rounds, ms);
@@ -533,7 +536,7 @@ static uint32_t jobs_before_low(struct scene *s, uint32_t ctx, uint32_t ms, uint
 	after = tap_now_ns() + after_ms * 1000000ull;
 	while (!is_over(s, sync)) {
 		require_msg(tap_now_ns() < until,
-			    "%u jobs of higher priority kept one of low priority from its end",
+			    "the job of low priority did not end beside %u jobs of higher priority",
 			    rounds);
 		require_ok(tsr_syncobj_status(&s->dev, ends[rounds % QUEUE]));
 		tsr_submit(&s->dev, ctx, &busy, 0, ends[rounds % QUEUE]);
@@ -574,7 +577,7 @@ static void low_ends(void)
 	late = jobs_before_low(&s, tsr_context_prio(&s.dev, DRM_TESSERA_PRIORITY_NORMAL), 100, 300,
 			       4000);
 	tsr_job_timeout_restore();
-	require_msg(late < 60, "one of low priority had to wait for %u jobs behind its time", late);
+	require_msg(late < 60, "the job of low priority waited for %u jobs after its limit", late);
 	scene_end(&s);
 }
 
@@ -646,7 +649,8 @@ static void no_answer(void)
 	tap_note("%.1f ms until the engine was reset, and the job ran", (double)ns / 1e6);
 	require_eq(tsr_syncobj_status(&s.dev, sync), -ETIME);
 	require_ok(tsr_syncobj_status(&s.dev, queued));
-	require_msg(ns < 4800000000ull, "the engine was reset by the job timeout only");
+	require_msg(ns < 4800000000ull,
+		    "expected the preemption timeout to reset the engine, the job timeout did");
 	tsr_submit_done(&s.dev, bystander, &one);
 	tsr_cmd_fini(&one);
 	tsr_cmd_fini(&cmd);
@@ -681,17 +685,18 @@ static const struct tap_test tests[] = {
 	{ "SCHED-7 a job that is preempted leaves the same bytes", same_result, 0, 90 },
 	{ "SCHED-7 MODEL-18 a job at addresses goes on with its page tables", page_tables_stay, 0,
 	  90 },
-	{ "SCHED-8 a job comes behind what it depends on", behind_what_it_needs, 0, 60 },
-	{ "SCHED-7 a job is preempted behind an end that was missed", behind_an_end_that_was_missed,
-	  0, 90 },
-	{ "SCHED-8 high priority waits for few slices", slices_are_few, 0, 60 },
+	{ "SCHED-8 a job runs after the jobs that it depends on", after_its_dependencies, 0, 60 },
+	{ "SCHED-7 a job is preempted after a lost end-of-job interrupt",
+	  behind_an_end_that_was_missed, 0, 90 },
+	{ "SCHED-8 few jobs of high priority wait for a slice", slices_are_few, 0, 60 },
 	{ "SCHED-8 jobs of a context keep their order", low_keeps_its_order, 0, 60 },
-	{ "SCHED-8 low priority gets on", low_gets_on, 0, 90 },
-	{ "SCHED-8 low priority comes to an end", low_ends, 0, 120 },
+	{ "SCHED-8 a job of low priority makes progress", low_gets_on, 0, 90 },
+	{ "SCHED-8 a job of low priority ends", low_ends, 0, 120 },
 	{ "SCHED-8 jobs that have passed another are not charged when they have ended",
 	  ended_are_not_charged, 0, 60 },
 	{ "SCHED-10 an engine that does not answer loses its job", no_answer, 0, 60 },
-	{ "SCHED-10 one that does not answer without a job loses none", no_answer_no_job, 0, 60 },
+	{ "SCHED-10 an engine that does not answer after its job ended loses none",
+	  no_answer_no_job, 0, 60 },
 };
 
 TSR_TEST_MAIN(tests)

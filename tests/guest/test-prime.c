@@ -313,7 +313,7 @@ static void left_place_is_taken_later(void)
 	tsr_close(&dev);
 }
 
-static void what_is_no_dmabuf(void)
+static void not_a_dmabuf(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), cpu);
@@ -333,8 +333,8 @@ static const struct tap_test tests[] = {
 	{ "SEG-16 bad mappings of a dma-buf", bad_mappings, 0, 0 },
 	{ "LOCK-2 a read-only dma-buf stays as it is", read_only_mappings, 0, 0 },
 	{ "SYNC and poll wait for the GPU", cpu_access_waits, 0, 0 },
-	{ "a place that is left is taken later", left_place_is_taken_later, 0, 0 },
-	{ "what is no dma-buf is refused", what_is_no_dmabuf, 0, 0 },
+	{ "a released placement is reused only after its jobs", left_place_is_taken_later, 0, 0 },
+	{ "importing another kind of file is refused", not_a_dmabuf, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -223,7 +223,7 @@ static void after_some(const struct tsr_run *runs, size_t count)
 
 	for (size_t i = 0; i < count && runs[i].ctx != LOWER; i++)
 		passed += runs[i].ctx == HIGHER;
-	tap_note("%u of higher priority went before", passed);
+	tap_note("%u jobs of higher priority ran before", passed);
 	require(passed <= MANY * 2 / 3);
 }
 
@@ -252,8 +252,8 @@ static void require_turns(const struct tsr_run *runs, size_t count, uint32_t of,
 			passed++;
 			all++;
 			left -= runs[i].ctx == highest;
-			require_msg(passed <= PASS + LATE, "%u passed one after %u turns", passed,
-				    turns);
+			require_msg(passed <= PASS + LATE, "%u jobs passed one after %u turns",
+				    passed, turns);
 		} else if (runs[i].ctx == of) {
 			/*
 			 * The first job may have been passed before the trace
@@ -437,7 +437,7 @@ static void low_is_not_starved_by_many(void)
 	trace = tsr_trace_stop();
 	runs = tsr_trace_runs(&trace, r.dev.render, &count);
 	passed = before_highest(runs, count);
-	tap_note("%u of %u others went before", passed, CROWD * CROWD_JOBS);
+	tap_note("%u of %u other jobs ran before", passed, CROWD * CROWD_JOBS);
 	/* the jobs in the ring, and some that pass */
 	require(passed <= 300);
 	close(crowd->go[0]);

@@ -276,7 +276,7 @@ static void offered_together(void)
  * reservation. Addresses stay valid and contents are kept (RES-3, RES-5). The
  * sizes leave holes, so that resident objects must be moved together.
  */
-static void makes_room_among_its_own(void)
+static void evicts_its_own(void)
 {
 	struct tsr_bo bos[GROUPS][GROUP];
 	uint64_t at[GROUPS][GROUP], next = AT;
@@ -316,7 +316,7 @@ static void makes_room_among_its_own(void)
  * Objects that were made resident stay, also within one VM. A request for too
  * much fails and reports by how much.
  */
-static void spares_what_is_listed(void)
+static void resident_objects_stay(void)
 {
 	struct drm_tessera_make_resident out;
 	struct tsr_bo bos[7], more;
@@ -720,20 +720,21 @@ static void shrinks_while_destroyed(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "DESTROY-7 unmapped when nothing else keeps it", unmapped_last, 0, 0 },
+	{ "DESTROY-7 an object kept only by its mapping is unmapped", unmapped_last, 0, 0 },
 	{ "refused to create", refused_to_create, 0, 0 },
 	{ "refused to use", refused_to_use, 0, 0 },
 	{ "refused to open by name", refused_to_open_by_name, 0, 0 },
-	{ "offered together", offered_together, 0, 0 },
-	{ "RES-3 makes room among its own", makes_room_among_its_own, 0, 120 },
-	{ "RES-3 spares what is listed", spares_what_is_listed, 0, 0 },
-	{ "RES-6 two VMs press", two_vms_press, 0, 120 },
+	{ "objects of one VM are offered together", offered_together, 0, 0 },
+	{ "RES-3 MAKE_RESIDENT evicts objects of the same VM", evicts_its_own, 0, 120 },
+	{ "RES-3 resident objects of the same VM stay", resident_objects_stay, 0, 0 },
+	{ "RES-6 two VMs that compete see no contents of each other", two_vms_press, 0, 120 },
 	{ "two VMs of a file", two_vms_of_a_file, 0, 0 },
 	{ "shares the host aperture", shares_the_host_aperture, 0, 0 },
 	{ "RES-5 moves keep bytes", moves_keep_bytes, 0, 90 },
-	{ "RES-5 gives way to lists", gives_way_to_lists, 0, 90 },
-	{ "lives and dies", lives_and_dies, 0, 60 },
-	{ "RES-5 the kernel shrinks what is being destroyed", shrinks_while_destroyed, 0, 120 },
+	{ "RES-5 submissions with lists evict private objects", gives_way_to_lists, 0, 90 },
+	{ "destroyed in any order", lives_and_dies, 0, 60 },
+	{ "RES-5 the shrinker frees pages of objects being destroyed", shrinks_while_destroyed, 0,
+	  120 },
 };
 
 TSR_TEST_MAIN(tests)
