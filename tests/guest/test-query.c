@@ -423,8 +423,8 @@ static void microcode_is_there_for_all(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SEG-1 segments are there before anything can be allocated",
-	  open_without_segments_impossible, 0, 0 },
+	{ "SEG-1 segments exist before the first allocation", open_without_segments_impossible, 0,
+	  0 },
 	{ "SEG-3 SEG-5 SEG-23 SEG-24 descriptors: ids, sizes, flags", descriptors_are_sane, 0, 0 },
 	{ "SEG-6 segments do not overlap", segments_do_not_overlap, 0, 0 },
 	{ "SEG-18 SEG-19 SEG-20 SEG-21 all four kinds are offered", the_four_kinds_are_there, 0,

@@ -205,11 +205,11 @@ static void garbled_knobs_are_left(void)
 static const struct tap_test tests[] = {
 	{ "an unexpected error of the device fails a test", unexpected_error_fails, 0, 0 },
 	{ "an error of another type than expected fails", other_type_than_expected_fails, 0, 0 },
-	{ "an expected error is told, too", expected_error_is_told_too, 0, 0 },
-	{ "a test that crashes tells its errors", crash_is_told_with_its_errors, 0, 0 },
-	{ "an error is the fault of its own test", next_test_is_not_to_blame, 0, 0 },
+	{ "an expected error is reported, too", expected_error_is_told_too, 0, 0 },
+	{ "errors of a test that crashes are reported", crash_is_told_with_its_errors, 0, 0 },
+	{ "an error is attributed to its own test", next_test_is_not_to_blame, 0, 0 },
 	{ "an engine hangs no longer than its test", nothing_hangs_afterwards, 0, 0 },
-	{ "knobs of another program", garbled_knobs_are_left, 0, 0 },
+	{ "invalid knob files are ignored", garbled_knobs_are_left, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

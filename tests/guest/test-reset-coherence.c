@@ -73,7 +73,8 @@ static void bytes_are_seen(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "COH-4 COH-7 a function reset: what the GPU has written is seen", bytes_are_seen, 0, 60 },
+	{ "COH-4 COH-7 the CPU sees the GPU's writes after a function reset", bytes_are_seen, 0,
+	  60 },
 };
 
 TSR_TEST_MAIN(tests)

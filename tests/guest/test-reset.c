@@ -274,7 +274,8 @@ static void others_go_on(void)
 		new_work_runs(&dev);
 		close(fence);
 		tsr_foreign_close(foreign);
-		require_msg(early || ++rounds < ROUNDS, "resets wait for others' fences");
+		require_msg(early || ++rounds < ROUNDS,
+			    "expected the resets not to wait for foreign fences");
 	} while (!early);
 	tsr_close(&dev);
 }
@@ -354,7 +355,8 @@ static void without_room(void)
 	tsr_wait_for(tsr_client_asleep(&client));
 	require(!client.state->returned);
 	tsr_pci_reset();
-	require_msg(!tsr_fence_signalled(fence), "a reset waits for others' fences");
+	require_msg(!tsr_fence_signalled(fence),
+		    "expected the reset not to wait for foreign fences");
 	tsr_client_join(&client);
 	tsr_foreign_signal(foreign, 0);
 	new_work_runs(&dev);
@@ -473,12 +475,12 @@ static const struct tap_test tests[] = {
 	{ "a function reset: nothing to swap", nothing_to_swap, 0, 0 },
 	{ "a function reset: jobs end", jobs_end, 0, 0 },
 	{ "function resets under load", resets_under_load, 0, 0 },
-	{ "a function reset beside who waits for a foreign fence", behind_a_fence, 0, 0 },
-	{ "a function reset beside who waits for a foreign fence at an object",
+	{ "a function reset while a client waits for a foreign fence", behind_a_fence, 0, 0 },
+	{ "a function reset while a client waits for an object's foreign fence",
 	  behind_a_fence_of_an_object, 0, 0 },
-	{ "a function reset beside others' work on objects", others_go_on, 0, 0 },
+	{ "a function reset beside foreign fences of objects", others_go_on, 0, 0 },
 	{ "a function reset beside an eviction that has not ended", leaving, 0, 0 },
-	{ "a function reset beside a submission that waits for room", without_room, 0, 0 },
+	{ "a function reset beside a submission that waits for space", without_room, 0, 0 },
 	{ "a function reset beside contexts that come and go", contexts_come_and_go, 0, 0 },
 };
 

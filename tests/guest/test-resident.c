@@ -474,7 +474,8 @@ static void locked_by_another(void)
 		require_ok(__tsr_lock(other.fd, &theirs.handle, 0));
 		require_err(__tsr_make_one(&other, &theirs), -EBUSY);
 		require_msg(i || __tsr_make_one(&s.dev, &bo) == 0,
-			    "another client's lock keeps an object from being resident");
+			    "expected the object to become resident, another client's lock "
+			    "prevents that");
 		tsr_vm_fill(&vm, 1 << 30, bo.size, 3 + i);
 		require_ok(__tsr_unlock(other.fd, theirs.handle));
 		/* in the second round the object is listed and was evicted */
@@ -832,7 +833,8 @@ static void long_list_keeps_the_limit(void)
 	stuck = tsr_stuck_start(&s->dev, s->ctx);
 	while (tsr_query_client(&s->dev).work_bytes < most)
 		tsr_submit(&s->dev, s->ctx, &cmd, 0, 0);
-	require_msg(!tsr_stuck_during(make_long_list, &list), "expected it to wait for its jobs");
+	require_msg(!tsr_stuck_during(make_long_list, &list),
+		    "expected MAKE_RESIDENT to wait for the client's jobs");
 	tsr_stuck_end(&stuck);
 	require_eq(list.rc, 0);
 	require_eq(tsr_listed(KiB(4)), LONG_LIST);
@@ -972,16 +974,16 @@ static void closed_meanwhile(void)
 
 static const struct tap_test tests[] = {
 	{ "RES-1 counts", counts, 0, 0 },
-	{ "RES-1 SEG-7 what is listed no more is young", unlisted_is_young, 0, 0 },
-	{ "RES-1 SEG-7 what is listed goes last", listed_goes_last, 0, 0 },
+	{ "RES-1 SEG-7 leaving the list counts as use", unlisted_is_young, 0, 0 },
+	{ "RES-1 SEG-7 unlisted objects are evicted before listed ones", listed_goes_last, 0, 0 },
 	{ "RES-1 counts end with handle and file", counts_end, 0, 0 },
 	{ "RES-3 ERR-38 all or nothing", all_or_nothing, 0, 0 },
 	{ "RES-3 MODEL-4 no split", no_split, 0, 0 },
 	{ "RES-3 trimming is enough", trim_is_enough, 0, 0 },
-	{ "RES-3 which one it fails for", which_failed, 0, 0 },
-	{ "RES-3 room of the dying", room_of_the_dying, 0, 0 },
+	{ "RES-3 the failed handle is reported", which_failed, 0, 0 },
+	{ "RES-3 the call waits for space of objects being destroyed", room_of_the_dying, 0, 0 },
 	{ "RES-4 paging fence", paging_fence, 0, 0 },
-	{ "RES-2 brought back", brought_back, 0, 0 },
+	{ "RES-2 evicted listed objects are paged in", brought_back, 0, 0 },
 	{ "LOCK-22 ERR-37 locked out", locked_out, 0, 0 },
 	{ "LOCK-22 LOCK-30 locked by another", locked_by_another, 0, 0 },
 	{ "SEG-8 RES-2 a share is kept", share_is_kept, 0, 0 },
@@ -989,10 +991,10 @@ static const struct tap_test tests[] = {
 	{ "RES-2 two lists", two_lists, 0, 0 },
 	{ "RES-1 RES-3 borrowed", borrowed, 0, 0 },
 	{ "RES-2 an idle list", idle_list, 0, 0 },
-	{ "RES-3 a bystander goes on", bystander_goes_on, 0, 0 },
+	{ "RES-3 a bystander's objects do not move behind a long job", bystander_goes_on, 0, 0 },
 	{ "RES-3 a long list keeps the work limit", long_list_keeps_the_limit, 0, 0 },
 	{ "bad input", bad_input, 0, 0 },
-	{ "RES-1 closed meanwhile", closed_meanwhile, 0, 0 },
+	{ "RES-1 a handle closed during the call leaves no entry", closed_meanwhile, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -55,7 +55,7 @@ static void queued_jobs_end(void)
 	struct tsr_cmd cmd;
 
 	if (!(dev.info.caps & DRM_TESSERA_CAP_PREEMPTION))
-		tap_skip("a process has few jobs in front of a gate");
+		tap_skip("without preemption a process has few queued jobs at a gate");
 	tsr_bo_map(&dev, &bo);
 	tsr_pattern_write(&bo, 7);
 	tsr_gpu_touch(&dev, ctx, &bo);

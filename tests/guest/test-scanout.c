@@ -453,10 +453,10 @@ static void locks_keep_out(void)
 		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, 0);
 		require_ok(lock2 ? __tsr_lock2(kms.dev.fd, fb.bo.handle, 0, NULL)
 				 : __tsr_lock(kms.dev.fd, &fb.bo.handle, 0));
-		require_msg(__tsr_commit(kms.dev.fd, &req, DRM_MODE_ATOMIC_ALLOW_MODESET) == -EBUSY,
-			    "expected EBUSY for an object that is locked out of memory, it is in "
-			    "segment %u",
-			    tsr_bo_info(&kms.dev, &fb.bo).segment);
+		require_msg(
+			__tsr_commit(kms.dev.fd, &req, DRM_MODE_ATOMIC_ALLOW_MODESET) == -EBUSY,
+			"expected -EBUSY for an object locked out of memory, it is in segment %u",
+			tsr_bo_info(&kms.dev, &fb.bo).segment);
 		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, 0);
 		require_ok(lock2 ? __tsr_unlock2(kms.dev.fd, fb.bo.handle)
 				 : __tsr_unlock(kms.dev.fd, fb.bo.handle));
@@ -565,18 +565,18 @@ static void no_aperture_to_lock_it(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "RES-2 lists give way to what is shown", lists_give_way, 0, 0 },
-	{ "what is shown stays where it is", it_stays, 0, 0 },
-	{ "what is shown is neither attached nor offered", others_wait, 0, 0 },
-	{ "what is shown leaves some of a segment", some_is_left, 0, 0 },
-	{ "a picture waits for a moment", waits_for_a_moment, 0, 0 },
-	{ "a picture waits for a lock", waits_for_a_lock, 0, 0 },
-	{ "a picture and foreign fences", foreign_fences, 0, 0 },
-	{ "pictures that make room", room_is_made_again, 0, 0 },
-	{ "a picture beside a submission in parts", parts_hold_up_none, 0, 0 },
-	{ "LOCK-22 a lock keeps its client's picture out of memory", locks_keep_out, 0, 0 },
-	{ "LOCK-30 others show what a client has locked", locks_of_others, 0, 0 },
-	{ "ERR-28 a picture that is shown is locked, and there is no host aperture",
+	{ "RES-2 a commit evicts listed objects for its framebuffer", lists_give_way, 0, 0 },
+	{ "a scanned-out object is not moved", it_stays, 0, 0 },
+	{ "a scanned-out object is neither attached nor offered", others_wait, 0, 0 },
+	{ "the scanout limit leaves a part of the segment", some_is_left, 0, 0 },
+	{ "a commit waits a limited time for objects being destroyed", waits_for_a_moment, 0, 0 },
+	{ "a commit waits a limited time for a reservation", waits_for_a_lock, 0, 0 },
+	{ "a commit and foreign fences", foreign_fences, 0, 0 },
+	{ "a framebuffer that is switched off leaves the scanout limit", room_is_made_again, 0, 0 },
+	{ "a commit does not wait for a submission in parts", parts_hold_up_none, 0, 0 },
+	{ "LOCK-22 a client cannot show an object that it has locked", locks_keep_out, 0, 0 },
+	{ "LOCK-30 other clients can show a locked object", locks_of_others, 0, 0 },
+	{ "ERR-28 locking a scanned-out object fails without a host aperture",
 	  no_aperture_to_lock_it, 0, 0 },
 	{ "imports are not shown", imports_are_not_shown, 0, 0 },
 };

@@ -365,7 +365,7 @@ static void check_cpu(struct stage *s, const struct tsr_bo *bo, uint32_t key)
 	/* the GPU has just read the right bytes */
 	for (uint64_t i = 0; i < bo->size / 4; i += 257)
 		require_msg(((volatile uint32_t *)bo->map)[i] == tsr_pattern(key, i),
-			    "the CPU is shown another page than page %llu of an object in pieces",
+			    "expected page %llu of the scattered object, the CPU sees another page",
 			    (unsigned long long)i / 1024);
 	/* also through /proc/self/mem, across a page boundary */
 	for (uint64_t at = PAGE - 2; at + 4 < bo->size; at += 13 * PAGE) {
@@ -730,7 +730,7 @@ static void lists_beside_pieces(void)
  * Making space for a scattered object evicts only as many objects as needed,
  * each as a whole.
  */
-static void makes_room_by_bytes(void)
+static void evicts_by_bytes(void)
 {
 	struct tsr_bo bos[8], bo;
 	struct stage s;
@@ -800,20 +800,23 @@ static void just_large_enough(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "RES-3 MODEL-6 holes of a page", holes_of_a_page, 0, 90 },
-	{ "RES-5 moves in pieces", moves_in_pieces, 0, 90 },
-	{ "RES-5 aperture in pieces", aperture_in_pieces, 0, 90 },
+	{ "RES-3 MODEL-6 an object fits into holes of a page", holes_of_a_page, 0, 90 },
+	{ "RES-5 a scattered object moves", moves_in_pieces, 0, 90 },
+	{ "RES-5 a scattered object moves in an aperture", aperture_in_pieces, 0, 90 },
 	{ "large blocks first", large_blocks_first, 0, 0 },
 	{ "RES-3 fills to the last page", fills_to_the_last_page, 0, 120 },
-	{ "CHA-2 the CPU sees pieces", cpu_sees_pieces, 0, 120 },
-	{ "RES-3 pieces are pushed", pieces_are_pushed, 0, 150 },
-	{ "RES-3 a gap beside pieces", gap_beside_pieces, 0, 150 },
-	{ "RES-2 RES-3 others' pieces are moved", others_pieces_are_moved, 0, 150 },
-	{ "RES-3 pushed rather than evicted", pushed_rather_than_evicted, 0, 0 },
-	{ "RES-3 both are pushed", both_are_pushed, 0, 150 },
-	{ "SPLIT-17 lists beside pieces", lists_beside_pieces, 0, 120 },
+	{ "CHA-2 the CPU sees a scattered object", cpu_sees_pieces, 0, 120 },
+	{ "RES-3 scattered objects give way to a contiguous one", pieces_are_pushed, 0, 150 },
+	{ "RES-3 one call places a scattered and a contiguous object", gap_beside_pieces, 0, 150 },
+	{ "RES-2 RES-3 scattered objects of other clients are moved", others_pieces_are_moved, 0,
+	  150 },
+	{ "RES-3 objects are moved rather than evicted", pushed_rather_than_evicted, 0, 0 },
+	{ "RES-3 compaction moves contiguous and scattered objects", both_are_pushed, 0, 150 },
+	{ "SPLIT-17 a split submission evicts scattered objects as a whole", lists_beside_pieces, 0,
+	  120 },
 	{ "RES-3 a gap that is just large enough", just_large_enough, 0, 0 },
-	{ "RES-3 makes room by bytes", makes_room_by_bytes, 0, 60 },
+	{ "RES-3 a scattered object evicts only as many bytes as it needs", evicts_by_bytes, 0,
+	  60 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -114,7 +114,7 @@ static void first_part_waits_for_others(void)
 static const struct tap_test tests[] = {
 	{ "SCHED-4 PAGE-3 paging that takes longer delays the part behind it", delay_shifts_parts,
 	  0, 0 },
-	{ "SCHED-2 the first part waits for what others submitted before",
+	{ "SCHED-2 the first part waits for earlier jobs of other contexts",
 	  first_part_waits_for_others, 0, 0 },
 	{ "SCHED-4 the first use waits for its page-in", delay_shifts_first_use, 0, 0 },
 };

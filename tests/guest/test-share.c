@@ -450,7 +450,7 @@ static void idle_share_lapses_unasked(void)
 	}
 	for (uint32_t i = 0; i < WHOLE; i++)
 		require_msg(tsr_bo_info(&dev, &bos[i]).segment == seg->id,
-			    "object %u had to leave: the share of a client that rests is not lent",
+			    "expected the idle client's share to be lent, object %u was evicted",
 			    i);
 	stop_client(0, pid);
 	tsr_close(&dev);
@@ -536,7 +536,8 @@ static void with_the_window_that_ships(void)
 		take_turn(2);
 	} while (part_of(0, seg) < 0.6);
 	require_msg(clients[0].began - idle >= window_ns,
-		    "what was used %llu ms ago was lent, in a window of %llu ms",
+		    "memory last used %llu ms ago was lent, expected that after the demand period "
+		    "of %llu ms",
 		    (unsigned long long)(clients[0].began - idle) / 1000000,
 		    (unsigned long long)window_ns / 1000000);
 	require_eq(clients[2].used, seg->size / 8);
@@ -722,7 +723,7 @@ static void hold_five(struct tsr_client *client)
  * twice. Otherwise the client would seem to be above its share, and would evict
  * an object of its own instead of one of the client that is above.
  */
-static void what_it_has_counts_once(void)
+static void resident_objects_count_once(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
@@ -942,22 +943,23 @@ static void looks_past_the_protected(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SEG-8 two that want everything get half each, a small one keeps its own",
-	  converges_to_half, 0, 0 },
-	{ "SEG-9 a share does not depend on what is held elsewhere",
+	{ "SEG-8 two large clients get half each, a small one keeps its own", converges_to_half, 0,
+	  0 },
+	{ "SEG-9 a share does not depend on memory in other segments",
 	  shares_do_not_depend_on_other_segments, 0, 0 },
 	{ "SEG-8 an idle share is lent and taken back", idle_share_is_lent, 0, 0 },
 	{ "SEG-8 an idle share is lent though no client queries memory", idle_share_lapses_unasked,
 	  0, 0 },
-	{ "SEG-8 shares with the window that ships", with_the_window_that_ships, 0, 0 },
+	{ "SEG-8 shares with the default demand period", with_the_window_that_ships, 0, 0 },
 	{ "SEG-8 files of one process have one share", files_of_one_process, 0, 0 },
 	{ "RES-2 SEG-8 clients of both models get half each", both_models, 0, 0 },
-	{ "SEG-8 SPLIT-2 what a submission has counts once", what_it_has_counts_once, 0, 0 },
-	{ "SEG-8 RES-3 what others have above their shares is not trimmed",
+	{ "SEG-8 SPLIT-2 resident objects of a submission count once", resident_objects_count_once,
+	  0, 0 },
+	{ "SEG-8 RES-3 memory of other clients above their shares is not trimmed",
 	  others_excess_is_not_trimmed, 0, 0 },
-	{ "SEG-8 RES-3 what others have listed is not taken, but trimmed for",
+	{ "SEG-8 RES-3 objects listed by other clients are not taken, but trimmed for",
 	  others_list_is_not_taken, 0, 0 },
-	{ "SEG-8 who uses a file first pays", payer_of_a_file, 0, 0 },
+	{ "SEG-8 the first process that uses a file is charged", payer_of_a_file, 0, 0 },
 	{ "SEG-8 an eviction looks at its victims, not at all objects of another process",
 	  looks_at_victims_only, 0, 0 },
 	{ "SEG-8 an eviction looks at one object of a process within its share",

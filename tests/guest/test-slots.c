@@ -48,7 +48,8 @@ static void neighbours_init(struct neighbours *n, uint32_t ctx_flags)
 
 /* An access beyond the end of the object must fail. */
 #define require_fault(call)                                                                        \
-	require_msg((call) == -EFAULT, "a slot lets a job reach behind its object: %s", #call)
+	require_msg((call) == -EFAULT, "expected -EFAULT beyond the end of the slot's object: %s", \
+		    #call)
 
 /*
  * Requires that exactly the words @first to @last of the middle object have
@@ -359,7 +360,7 @@ static void first_part_waits(void)
 		if (!tsr_fence_signalled(fence))
 			require_eq(ran, 0);
 		else
-			tap_note("this took longer than the fence could wait");
+			tap_note("the foreign fence timed out before the end of the test");
 		tsr_foreign_signal(foreign, 0);
 		client.state->stop = true;
 		tsr_client_join(&client);
@@ -384,7 +385,7 @@ static void wait_in_one_piece(struct tsr_client *client)
 }
 
 /* A submission in parts does not wait for a job behind a foreign fence. */
-static void group_passes_who_waits(void)
+static void group_passes_blocked_job(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev), ours = 0;
@@ -418,7 +419,7 @@ static void group_passes_who_waits(void)
 	}
 	runs = tsr_trace_runs(&trace, dev.render, &n);
 	if (late)
-		tap_note("this took longer than the fence could wait");
+		tap_note("the foreign fence timed out before the end of the test");
 	else
 		require_eq(runs[0].ctx, ours);
 	free(runs);
@@ -745,7 +746,7 @@ static void run_submit(void *arg)
  * replaced in its slot by one that does not fit beside it. Only this submission
  * holds the first object, so it must not wait for that hold.
  */
-static void makes_room_when_replaced(void)
+static void evictable_when_replaced(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
@@ -772,7 +773,8 @@ static void makes_room_when_replaced(void)
 	}
 	tsr_call_start(&call, run_submit, &run);
 	tsr_wait_for(call.returned || tsr_call_waits(&call, "held"));
-	require_msg(call.returned, "a submission waits for what it keeps itself");
+	require_msg(call.returned,
+		    "expected the submission not to wait for an object that only it holds");
 	tsr_call_join(&call);
 	require_ok(tsr_syncobj_status(&dev, run.sync));
 	require_eq(tsr_bo_info(&dev, &second).segment, vis->id);
@@ -785,20 +787,20 @@ static const struct tap_test tests[] = {
 	  TSR_EXPECT(SLOT_BOUNDS), 0 },
 	{ "SPLIT-27 PAGE-12 the same for a slot kept over a cut", reach_behind_a_cut,
 	  TSR_EXPECT(SLOT_BOUNDS), 0 },
-	{ "SPLIT-17 SPLIT-32 LOCK-7 waiting for what is kept over cuts", waiting_for_the_last_part,
+	{ "SPLIT-17 SPLIT-32 LOCK-7 a wait for objects held over cuts", waiting_for_the_last_part,
 	  0, 0 },
-	{ "SPLIT-17 SPLIT-32 eviction waits for what is kept over cuts",
+	{ "SPLIT-17 SPLIT-32 eviction waits for objects held over cuts",
 	  eviction_waits_for_the_last_part, 0, 0 },
-	{ "SPLIT-17 SPLIT-31 what is written is kept where it can only be read",
+	{ "SPLIT-17 SPLIT-31 a writer waits for an object held in the read-only aperture",
 	  written_where_it_is_kept_to_be_read, 0, 0 },
-	{ "SPLIT-10 SPLIT-17 what a slot has let go of makes room", makes_room_when_replaced, 0,
-	  0 },
+	{ "SPLIT-10 SPLIT-17 an object replaced in its slot can be evicted",
+	  evictable_when_replaced, 0, 0 },
 	{ "SPLIT-35 no part begins before a foreign fence", first_part_waits, 0, 0 },
-	{ "SCHED-2 a group does not wait for who waits for a foreign fence", group_passes_who_waits,
-	  0, 0 },
+	{ "SCHED-2 a split submission does not wait for a foreign-blocked job",
+	  group_passes_blocked_job, 0, 0 },
 	{ "SEG-30 SPLIT-2 parts in an aperture with a commit limit", parts_in_an_aperture, 0, 0 },
 	{ "SWZ-12 PAGE-4 swizzled, of several MiB, odd pitches", swizzled_and_large, 0, 0 },
-	{ "SEG-8 two that exceed memory each time leave the third one's", small_beside_large, 0,
+	{ "SEG-8 two clients that exceed memory leave a third one its share", small_beside_large, 0,
 	  200 },
 	{ "lists that are bad at their end", bad_at_the_end, 0, 0 },
 	{ "counts whose bytes pass 32 bits", counts_that_wrap, 0, 0 },

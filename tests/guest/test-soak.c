@@ -154,7 +154,7 @@ static void soak_all(void)
 		const struct wl_progress *one = &soaks[i].state->progress;
 
 		/* no client starved */
-		require_msg(one->jobs && soaks[i].state->lives, "client %u got nothing done", i);
+		require_msg(one->jobs && soaks[i].state->lives, "client %u made no progress", i);
 		sum.jobs += one->jobs;
 		sum.parts += one->parts;
 		sum.checks += one->checks;

@@ -118,7 +118,7 @@ static void one_of_many_parts(void)
 	runs = tsr_trace_runs(&trace, dev.render, &n);
 	for (size_t i = 0; i < n; i++)
 		after += runs[i].ctx != b && runs[i].start > dead;
-	tap_note("%u parts of A began after its death", after);
+	tap_note("%u parts of A began after it was killed", after);
 	require(after <= FEW);
 	free(runs);
 	tsr_trace_free(&trace);
@@ -321,7 +321,7 @@ static void behind_a_fence(void)
  * parts is armed. The next group must still wait for the job, or the job would
  * run between its parts.
  */
-static void failed_group_forgets_nobody(void)
+static void failed_group_keeps_order(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t second = tsr_second_engine(&dev), last = tsr_syncobj_new(&dev), waiter = 0;
@@ -476,7 +476,7 @@ static void one_that_takes_too_long(void)
 	uint64_t start;
 
 	if (preempts(&dev))
-		tap_skip("others run between the parts");
+		tap_skip("with preemption other clients run between the parts");
 	tsr_knob("group_timeouts", "1");
 	tsr_small_init(&dev, &small, dev.render);
 	tsr_client_start(&a, takes_too_long, 0);
@@ -722,7 +722,7 @@ static void beside_four(uint32_t parts, uint32_t count, bool waits)
 	until = tsr_patience();
 	do {
 		tsr_client_check(&a);
-		require_msg(tap_now_ns() < until, "B never waited at the gate");
+		require_msg(tap_now_ns() < until, "timed out before B waited at the gate");
 		tsr_trace_start("split_part", "job_done", "gate_wait", "gate_pass", NULL);
 		for (uint32_t i = 0; i < count; i++)
 			tsr_small_run(&dev, &small);
@@ -959,24 +959,26 @@ static void group_beside_a_queue(void)
 	runs = tsr_trace_runs(&trace, dev.render, &n);
 	for (size_t i = 0; i < n && runs[i].ctx != ours; i++)
 		others += runs[i].start > asked;
-	tap_note("the group behind %u jobs of A, who keeps %u queued", others, KEPT);
+	tap_note("the group ran after %u jobs of A, which keeps %u queued", others, KEPT);
 	require(others <= KEPT + SOME);
 	free(runs);
 	tsr_close(&dev);
 }
 
 static const struct tap_test tests[] = {
-	{ "SCHED-2 SPLIT-35 parts behind a fence that is far away", behind_a_fence, 0, 0 },
-	{ "SCHED-2 SCHED-3 SCHED-5 16000 parts: others' memory, faults, engines go on",
+	{ "SCHED-2 SPLIT-35 parts that wait for a fence leave the engine to other clients",
+	  behind_a_fence, 0, 0 },
+	{ "SCHED-2 SCHED-3 SCHED-5 16000 parts: other clients' memory, faults and engines go on",
 	  one_of_many_parts, 0, 200 },
-	{ "SCHED-2 who waits for a submission in parts can be interrupted", gate_is_interruptible,
-	  0, 120 },
-	{ "SCHED-2 SPLIT-17 a group that waits for memory keeps nobody waiting",
+	{ "SCHED-2 a client that waits for a submission in parts can be interrupted",
+	  gate_is_interruptible, 0, 120 },
+	{ "SCHED-2 SPLIT-17 a split submission that waits for memory opens the gate",
 	  waits_with_the_gate_open, 0, 120 },
-	{ "SCHED-2 new clients do not pass who waits", newcomers_wait, 0, 120 },
-	{ "SCHED-2 a group that fails forgets nobody", failed_group_forgets_nobody, 0, 0 },
-	{ "SCHED-2 a submission that keeps its engine for too long", one_that_takes_too_long, 0,
-	  120 },
+	{ "SCHED-2 new clients do not pass a waiting client", newcomers_wait, 0, 120 },
+	{ "SCHED-2 jobs armed before a failed group keep their order", failed_group_keeps_order, 0,
+	  0 },
+	{ "SCHED-2 a submission that exceeds the group timeout is ended", one_that_takes_too_long,
+	  0, 120 },
 	{ "SCHED-2 a submission whose thread does not run gives its engine up",
 	  frozen_group_gives_way, 0, 120 },
 	{ "SCHED-2 SCHED-5 submissions of 20 parts, four at a time", beside_short_ones, 0, 0 },

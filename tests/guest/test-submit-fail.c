@@ -140,7 +140,8 @@ static void fits(void)
 		nth++;
 	tsr_submit_done(&j.dev, j.ctx, &j.cmd);
 	check_result(&j);
-	tap_note("%u allocations: %u refused, %u did without", nth - 1, j.refused, j.survived);
+	tap_note("%u allocations: %u submissions refused, %u succeeded without", nth - 1, j.refused,
+		 j.survived);
 	/* at least: request, commands, lists, job, fences, locks */
 	require(j.refused >= 6);
 	require_eq(j.late, 0);

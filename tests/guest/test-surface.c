@@ -375,7 +375,8 @@ static void bad_input(void)
 		r.args.handles[0] = 4711;
 		rc = request_send(&dev, &r);
 		require_msg(rc == rows[i].err, "%s: %d, not %d", rows[i].name, rc, rows[i].err);
-		require_msg(count_objects() == objects, "%s: an object was left", rows[i].name);
+		require_msg(count_objects() == objects,
+			    "%s: expected no object after the failed call", rows[i].name);
 		require_eq(r.args.handles[SWIZZLED], 0);
 		require_eq(r.args.handles[TWIN], 0);
 	}
@@ -845,15 +846,15 @@ static void killed(void)
 
 static const struct tap_test tests[] = {
 	{ "SWZ-18 SWZ-19 one request, two objects", one_request, 0, 0 },
-	{ "SWZ-17 SWZ-18 SWZ-20 bad input makes none", bad_input, 0, 0 },
+	{ "SWZ-17 SWZ-18 SWZ-20 bad input creates no object", bad_input, 0, 0 },
 	{ "SWZ-18 SWZ-20 good input", good_input, 0, 0 },
 	{ "SWZ-19 short of memory for two objects", no_memory, 0, 120 },
 	{ "SWZ-21 both move as bytes", same_path, 0, 0 },
-	{ "SWZ-24 SWZ-15 the bytes are the new ones", bytes_are_new, 0, 0 },
-	{ "SWZ-24 SWZ-13 evicted in between", evicted_between, 0, 0 },
+	{ "SWZ-24 SWZ-15 the lock shows the current bytes", bytes_are_new, 0, 0 },
+	{ "SWZ-24 SWZ-13 both surfaces are evicted between job and lock", evicted_between, 0, 0 },
 	{ "SWZ-22 SWZ-19 the copy comes before the lock", copy_comes_first, 0, 0 },
 	{ "SWZ-24 the lock sleeps until the copy is made", lock_waits_for_copy, 0, 0 },
-	{ "SWZ-23 ERR-26 no do-not-wait", no_do_not_wait, 0, 0 },
+	{ "SWZ-23 ERR-26 do-not-wait is refused", no_do_not_wait, 0, 0 },
 	{ "SWZ-25 the pointer is the twin's", pointer_is_the_twins, 0, 0 },
 	{ "SWZ-23 LOCK-5 discard gives another twin", discard_whole, 0, 0 },
 	{ "SWZ-24 two contexts", two_contexts, 0, 0 },

@@ -132,7 +132,7 @@ static void hibernation_empties_all(void)
 	trace = tsr_trace_stop();
 	for (uint32_t i = 0; i < ARRAY_SIZE(segs); i++) {
 		require_msg(was_evicted(&trace, segs[i]),
-			    "objects stay in segment %u, which another kernel will use",
+			    "expected segment %u to be empty, another kernel will use it",
 			    segs[i]->id);
 		require_eq(tsr_bo_info(&dev, &bos[i]).segment, 0);
 		require_eq(tsr_query_memory(&dev, segs[i]->id).used, 0);
@@ -336,7 +336,7 @@ static const struct tap_test tests[] = {
 	  eviction_sets_are_emptied, 0, 25 },
 	{ "SEG-31 jobs queued over suspend end, later ones run", jobs_run_after_resume, 0, 25 },
 	{ "SEG-31 contents over suspend under load", contents_under_load, 0, 30 },
-	{ "SEG-31 a suspend beside who waits for a foreign fence", beside_a_fence, 0, 25 },
+	{ "SEG-31 a suspend while a client waits for a foreign fence", beside_a_fence, 0, 25 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -536,7 +536,7 @@ static void locks_too_many(void *arg)
 	tsr_close(&dev);
 }
 
-static void nobody_is_locked_out(void)
+static void ranges_left_for_others(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), num = need_ranges(&dev);
@@ -911,13 +911,13 @@ static void kept_pointers_in_a_storm(void)
 static const struct tap_test tests[] = {
 	{ "SWZ-6 SWZ-7 SWZ-8 SWZ-9 SWZ-11 SWZ-12 SWZ-15 SWZ-26 seen linear", seen_linear, 0, 0 },
 	{ "SWZ-6 SWZ-13 a debugger and a child see it", others_see_it, 0, 0 },
-	{ "SWZ-32 in turns", in_turns, 0, 0 },
+	{ "SWZ-32 CPU and GPU write neighbouring words in turn", in_turns, 0, 0 },
 	{ "SWZ-7 SWZ-26 SWZ-30 ranges go round", ranges_go_round, 0, 0 },
 	{ "SWZ-9 SWZ-30 ERR-23 locks keep ranges", locks_keep_ranges, 0, 0 },
 	{ "SWZ-27 without the flag, no range and raw bytes", without_the_flag, 0, 0 },
 	{ "SWZ-27 SWZ-32 raw bytes and linear ones", raw_and_linear, 0, 0 },
 	{ "SWZ-27 one kind of lock at a time", one_kind_at_a_time, 0, 0 },
-	{ "SWZ-26 nobody is locked out", nobody_is_locked_out, 0, 0 },
+	{ "SWZ-26 locks of one process leave ranges for others", ranges_left_for_others, 0, 0 },
 	{ "SWZ-29 parts have ranges of their own", parts_have_their_own, 0, 0 },
 	{ "SWZ-9 SWZ-29 parts are locked together", parts_are_locked_together, 0, 0 },
 	{ "SWZ-9 SWZ-14 no access goes round for ever", no_access_goes_round_for_ever, 0, 0 },

@@ -385,7 +385,7 @@ static void waits_for_both(uint32_t (*join)(struct tsr_device *dev, uint32_t a, 
 	tsr_stuck_end(&soon);
 	tsr_small_run(&dev, &small);
 	require_msg(__tsr_syncobj_wait(dev.fd, done, 0, 0) == -ETIME,
-		    "a job waits for one fence of two only");
+		    "expected the job to wait for both fences, it waited for one");
 	tsr_stuck_end(&late);
 	require_ok(tsr_syncobj_status(&dev, done));
 	tsr_cmd_fini(&cmd);
@@ -430,7 +430,7 @@ static void writer_behind_reader(void)
 	tsr_cmd_fini(&cmd);
 	tsr_small_run(&dev, &small);
 	require_msg(__tsr_syncobj_wait(dev.fd, done, 0, 0) == -ETIME,
-		    "a job that writes does not wait for one that reads");
+		    "expected the writing job to wait for the reading job");
 	tsr_held_go(&held);
 	require_ok(tsr_syncobj_status(&dev, done));
 	tsr_words_check(tsr_bo_map(&dev, &to), 1024, VALUE);
@@ -443,10 +443,11 @@ static const struct tap_test tests[] = {
 	{ "SCHED-2 a job that waits for one fence many times", many_waits_for_one, 0, 0 },
 	{ "SCHED-2 points of a timeline are charged", points_are_charged, 0, 0 },
 	{ "SCHED-2 in-fences are waited for before anything is charged", waits_uncharged, 0, 0 },
-	{ "SCHED-2 a job that writes what another device reads", writers_wait_for_readers, 0, 0 },
-	{ "SCHED-2 RES-2 no aperture can show what another device reads", comes_behind_a_reader, 0,
+	{ "SCHED-2 a job writes an object that another device reads", writers_wait_for_readers, 0,
 	  0 },
-	{ "a job that writes waits for those that read", writer_behind_reader, 0, 0 },
+	{ "SCHED-2 RES-2 an object that another device reads does not fit into the aperture",
+	  comes_behind_a_reader, 0, 0 },
+	{ "a job that writes waits for jobs that read", writer_behind_reader, 0, 0 },
 	{ "a job waits for all fences of a sync file", merged_fences, 0, 0 },
 	{ "a job waits for all points of a timeline up to its own", chained_fences, 0, 0 },
 	{ "LOCK-22 an object is locked while SUBMIT waits", locked_meanwhile, 0, 0 },

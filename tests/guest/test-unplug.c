@@ -254,10 +254,10 @@ static void unmaps_behind_a_fence(bool destroyed)
 	close(fence);
 	close(timeline);
 	require_msg(!left,
-		    "0x%llx bytes stay mapped for a device that is let go of: pages of an object "
-		    "that is %s, and has a fence of somebody else that has not signalled",
+		    "0x%llx bytes stay DMA-mapped for an unbound device: pages of an object that "
+		    "is %s and has an unsignalled foreign fence",
 		    (unsigned long long)left,
-		    destroyed ? "being destroyed" : "alive, of an open file");
+		    destroyed ? "being destroyed" : "owned by an open file");
 }
 
 static void unmaps_the_living(void)
@@ -452,12 +452,15 @@ static void waits_for_no_lock(void)
 static const struct tap_test tests[] = {
 	{ "unplug while job timeouts fire", timeouts_during_unplug, TSR_NO_DEVICE, 180 },
 	{ "unplug with jobs and mappings", with_jobs_and_mappings, TSR_NO_DEVICE, 60 },
-	{ "unplug waits for nobody who waits for a lock", waits_for_no_lock, TSR_NO_DEVICE, 60 },
-	{ "unplug under paging load", under_paging_load, TSR_NO_DEVICE, 90 },
-	{ "unplug beside who waits for a foreign fence", behind_a_foreign_fence, TSR_NO_DEVICE,
+	{ "unplug does not wait for calls that wait for a lock", waits_for_no_lock, TSR_NO_DEVICE,
 	  60 },
-	{ "unplug unmaps the living behind a foreign fence", unmaps_the_living, TSR_NO_DEVICE, 60 },
-	{ "unplug unmaps the dying behind a foreign fence", unmaps_the_dying, TSR_NO_DEVICE, 60 },
+	{ "unplug under paging load", under_paging_load, TSR_NO_DEVICE, 90 },
+	{ "unplug while a client waits for a foreign fence", behind_a_foreign_fence, TSR_NO_DEVICE,
+	  60 },
+	{ "unplug DMA-unmaps live objects with a foreign fence", unmaps_the_living, TSR_NO_DEVICE,
+	  60 },
+	{ "unplug DMA-unmaps destroyed objects with a foreign fence", unmaps_the_dying,
+	  TSR_NO_DEVICE, 60 },
 	{ "unplug with a foreign fence at objects", behind_a_fence_at_an_object, TSR_NO_DEVICE,
 	  90 },
 	{ "unbind and bind, files open or not", again_and_again, TSR_NO_DEVICE, 90 },

@@ -130,10 +130,8 @@ static void gone(void)
 
 	tsr_vm_fill(&vm, AT, SIZE, 1);
 	require_ok(munmap(mine, KiB(4)));
-	require_msg(
-		run_empty(&vm) == -EFAULT,
-		"a job runs although the process has listed memory no more: it may find the pages "
-		"of before");
+	require_msg(run_empty(&vm) == -EFAULT, "expected -EFAULT, a job runs although listed "
+					       "memory is unmapped: it may access the old pages");
 	require_err(__tsr_make_one(&dev, &bo), -EFAULT);
 	require_eq(tsr_context_status(&dev, vm.context).reset, DRM_TESSERA_RESET_NONE);
 	tsr_pages_at(mine, KiB(4));
@@ -334,7 +332,8 @@ static void changes_wait(enum meanwhile what)
 	queue_fill(&vm, &held, done);
 	do_meanwhile(what, &vm, &bo);
 	tsr_owner_change(&owner);
-	require_msg(!owner.state->done, "memory was taken from a process while a job was using it");
+	require_msg(!owner.state->done, "expected munmap to wait for the job, the memory was "
+					"unmapped while the job used it");
 	require_eq(waitpid(owner.pid, NULL, WNOHANG), 0);
 	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
 	tsr_held_go(&held);
@@ -430,8 +429,8 @@ static void change_beside_unmap(struct tsr_device *dev)
 	tsr_owner_change(&owner);
 	require(tsr_stuck_vm_runs(&stuck));
 	require_msg(!owner.state->done,
-		    "memory was taken from a process while a job was using it: the job's VM was "
-		    "forgotten before what unmapped the memory there was over");
+		    "expected munmap to wait for the job, the memory was unmapped while the job "
+		    "used it: the job's VM was forgotten before the GPU unmap had ended");
 	pthread_join(thread, NULL);
 	tsr_stuck_vm_end(&stuck);
 	tsr_stuck_vm_close(&stuck);
@@ -615,7 +614,8 @@ static void not_few_jobs(void)
 
 	tsr_call_start(&call, queue_one, &from_user);
 	tsr_wait_for(call.returned || tsr_call_waits(&call, "quota"));
-	require_msg(call.returned, "a client without user memory may have few jobs only");
+	require_msg(call.returned, "expected the usual limit of jobs for a client without user "
+				   "memory, saw a lower one");
 	require(tsr_held_waits(&held));
 	tsr_call_join(&call);
 	tsr_held_go(&held);
@@ -683,14 +683,15 @@ static const struct tap_test tests[] = {
 	{ "RES-5 changes of user memory show at virtual addresses", changes_show, 0, 0 },
 	{ "RES-2 no job runs while listed user memory is gone", gone, FAULTS, 0 },
 	{ "RES-2 listed user memory that no VM maps", gone_unmapped, 0, 0 },
-	{ "RES-6 user memory that is mapped, and no longer listed", closed, FAULTS, 0 },
+	{ "RES-6 user memory that is mapped but not listed", closed, FAULTS, 0 },
 	{ "RES-6 read-only user memory", read_only, FAULTS, 0 },
 	{ "DESTROY-7 changes of user memory wait for jobs that do not name it", all_changes_wait, 0,
 	  100 },
 	{ "DESTROY-7 changes of user memory wait while it is unmapped", changes_beside_unmap, 0,
 	  100 },
-	{ "DESTROY-7 few jobs are waited for", few_jobs, 0, 100 },
-	{ "DESTROY-7 few jobs no longer, when the call is interrupted", not_few_jobs, 0, 0 },
+	{ "DESTROY-7 a change of user memory waits for few jobs", few_jobs, 0, 100 },
+	{ "DESTROY-7 an interrupted BO_FROM_USER leaves the limit of jobs as it was", not_few_jobs,
+	  0, 0 },
 	{ "RES-5 jobs at virtual addresses race with munmap", race, 0, 100 },
 };
 

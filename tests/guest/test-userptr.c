@@ -194,8 +194,8 @@ static void changes_wait(bool close)
 		if (close)
 			require_ok(__tsr_bo_close(dev.fd, bo.handle));
 		tsr_owner_change(&owner);
-		require_msg(!owner.state->done,
-			    "memory was taken from a process while a job was using it");
+		require_msg(!owner.state->done, "expected munmap to wait for the job, the memory "
+						"was unmapped while the job used it");
 		require_eq(waitpid(owner.pid, NULL, WNOHANG), 0);
 		require(tsr_held_waits(&held));
 		tsr_held_go(&held);
@@ -245,7 +245,9 @@ static void changes_show(void)
 	/* other pages at the same addresses */
 	tsr_pages_at(mine, SIZE);
 	tsr_gpu_read(&dev, ctx, &bo, 5, 1, &word);
-	require_msg(!word, "a job uses pages that are the process's no more: 0x%08x", word);
+	require_msg(!word,
+		    "expected the job to use the new pages, it read 0x%08x from the old ones",
+		    word);
 	require_ok(__fill(&dev, ctx, &bo, 2));
 	tsr_words_check(mine, WORDS, 2);
 	require_ok(madvise((char *)mine + SIZE / 2, SIZE / 2, MADV_DONTNEED));
@@ -279,7 +281,7 @@ static void changes_show(void)
 	require(mmap(mine, KiB(4), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED,
 		     -1, 0) == mine);
 	require_msg(__fill(&dev, ctx, &bo, 7) == -EFAULT,
-		    "a job gets memory that is not the process's own, as others have it, too");
+		    "expected -EFAULT for shared memory, the job got access");
 	require_eq(mine[0], 0);
 	tsr_bo_free(&dev, &bo);
 	tsr_close(&dev);
@@ -839,9 +841,9 @@ static const struct tap_test tests[] = {
 	{ "PAGE-9 jobs race with munmap", race, 0, 100 },
 	{ "PAGE-9 two contexts find pages of one object", two_contexts, 0, 100 },
 	{ "user memory: bad input", bad_input, 0, 0 },
-	{ "user memory is not for others", not_for_others, 0, 0 },
+	{ "user memory cannot be mapped, exported or offered", not_for_others, 0, 0 },
 	{ "many objects of the same memory", many_objects, 0, 0 },
-	{ "the device goes under user memory", unplug, TSR_NO_DEVICE, 60 },
+	{ "the device is unplugged while user memory is in use", unplug, TSR_NO_DEVICE, 60 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -58,7 +58,8 @@ static void behind_make_resident(void)
 	tsr_vm_place(&vm, &vm.cmds);
 	tsr_make_resident(&dev, &vm.cmds, 1);
 	while (!submits_early(&dev, &vm, tsr_cmd_bytes(&cmd)))
-		require_msg(++rounds < ROUNDS, "SUBMIT_VM waits for what it is to wait for");
+		require_msg(++rounds < ROUNDS,
+			    "expected SUBMIT_VM not to wait for its in-fence in the call");
 	tsr_cmd_fini(&cmd);
 	tsr_close(&dev);
 }

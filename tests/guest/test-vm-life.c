@@ -43,10 +43,9 @@ static void suspend(void)
 	for (uint32_t round = 1; round < 3; round++) {
 		tsr_suspend_devices();
 		/* a null mapping first: only its page tables can be missing */
-		require_msg(
-			tsr_vm_try_fill(&vm, AT + MiB(64), MiB(8), 9) != -EFAULT,
-			"behind a suspend a job finds nothing where a null mapping is: the page "
-			"tables, which the device has lost, were not all written again");
+		require_msg(tsr_vm_try_fill(&vm, AT + MiB(64), MiB(8), 9) != -EFAULT,
+			    "a job faulted on a null mapping after a suspend: not all lost page "
+			    "tables were written again");
 		tsr_vm_copy(&vm, AT + MiB(16) + KiB(4), AT, a.size);
 		check_words(&vm, &b, round);
 		tsr_vm_fill(&vm, AT, a.size, round + 1);
@@ -161,7 +160,7 @@ static void unplug(void)
 static const struct tap_test tests[] = {
 	{ "RES-5 addresses survive a suspend", suspend, 0, 0 },
 	{ "RES-6 a reset of the function loses VMs", reset, 0, 0 },
-	{ "RES-6 an unplug beneath a VM", unplug, TSR_NO_DEVICE, 0 },
+	{ "RES-6 an unplug with a VM in use", unplug, TSR_NO_DEVICE, 0 },
 };
 
 TSR_TEST_MAIN(tests)

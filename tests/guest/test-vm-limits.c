@@ -311,7 +311,8 @@ static void all_numbers_are_busy(void)
 	for (uint32_t i = 0; i < MINE; i++)
 		busy_queue(&busy, i);
 	require_msg(!tsr_stuck_during(queue_one_more, &busy),
-		    "a VM has a job queued while %u others have, too", NUMBERS);
+		    "expected the VM to wait for an address space ID, %u other VMs have jobs",
+		    NUMBERS);
 	tsr_stuck_end(&stuck);
 	busy_wait(&busy);
 	tsr_gpu_read(&busy.dev, tsr_context_new(&busy.dev, 0), &busy.pages, MINE * PAGE_WORDS, 16,
@@ -377,7 +378,7 @@ static void on_signal(int sig)
  * That VM must then keep its ID, so that its client can queue more jobs while
  * the first one still runs.
  */
-static void asks_no_more(void)
+static void interrupted_request(void)
 {
 	struct sigaction action = { .sa_handler = on_signal };
 	struct tsr_device dev = tsr_open();
@@ -407,7 +408,8 @@ static void asks_no_more(void)
 
 	require_eq(write(part.go[1], &c, 1), 1);
 	tsr_wait_for(is_ready(&part) || tsr_is_waiting(pid, "asid"));
-	require_msg(is_ready(&part), "a VM that no other one waits for gives up its number");
+	require_msg(is_ready(&part), "expected the VM to keep its address space ID, no other VM "
+				     "waits for it any longer");
 	tsr_stuck_end(&stuck);
 	tap_join(pid);
 	busy_queue(&busy, 0);
@@ -677,11 +679,10 @@ static void share_of_hidden_memory(void)
 	require(take_tables(&vm));
 	tap_join(tap_fork(map_some, (void *)&pages[1]));
 	tap_note("%u pages, and beside a client with many tables %u", pages[0], pages[1]);
-	require_msg(
-		pages[1] < pages[0] + FAR_NULLS * 3 / 2,
-		"one client's page tables have left no hidden VRAM for those of others: %u pages "
-		"of system memory instead of %u",
-		pages[1], pages[0]);
+	require_msg(pages[1] < pages[0] + FAR_NULLS * 3 / 2,
+		    "one client's page tables left no hidden VRAM for other clients: %u pages of "
+		    "system memory instead of %u",
+		    pages[1], pages[0]);
 	tsr_vm_close(&vm);
 	wait_for_vm(&dev);
 	tsr_close(&dev);
@@ -718,7 +719,7 @@ static void no_tables_for_a_move(void)
 	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
 	tsr_cmd_fini(&cmd);
 	require_msg(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, 0) == -ENOMEM,
-		    "a job may run although a listed object has no page tables at its addresses");
+		    "expected -ENOMEM, a listed object has no page tables at its addresses");
 	tsr_vm_unmap(&dev, vm.id, 0, (uint64_t)*most << 30);
 	tsr_wait_for((rc = __tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, done)) != -ENOMEM);
 	require_ok(rc);
@@ -740,7 +741,7 @@ static void limit_of_mappings(void)
 
 	/* with fewer mappings the test could not fail */
 	if (tap_slow() && !tap_long())
-		tap_skip("so many take minutes on this kernel");
+		tap_skip("the full number takes minutes on this kernel");
 	require(ops);
 	dev = tsr_open();
 	vm = tsr_vm_new(&dev);
@@ -762,9 +763,10 @@ static void limit_of_mappings(void)
 
 static const struct tap_test tests[] = {
 	{ "limit of VMs", limit_of_vms, 0, 0 },
-	{ "RES-5 more VMs than the device tells apart", more_vms_than_numbers, 0, 0 },
-	{ "RES-5 all that the device tells apart have jobs", all_numbers_are_busy, 0, 0 },
-	{ "RES-5 a submission that waits for a number is interrupted", asks_no_more, 0, 0 },
+	{ "RES-5 more VMs than address space IDs", more_vms_than_numbers, 0, 0 },
+	{ "RES-5 a VM waits while all address space IDs are busy", all_numbers_are_busy, 0, 0 },
+	{ "RES-5 a submission that waits for an address space ID is interrupted",
+	  interrupted_request, 0, 0 },
 	{ "limits of a process", limits_of_a_process, 0, 0 },
 	{ "RES-2 no page tables for a move", no_tables_for_a_move, 0, 0 },
 	{ "limit of mappings", limit_of_mappings, 0, 0 },

@@ -150,10 +150,9 @@ static void behind_all_changes(void)
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
 	queue(&vm, &cmd, 0, done);
-	require_waits(
-		&dev, done, &later,
-		"a job has run before the move of what is mapped in its VM: it has waited for "
-		"the bind alone, which came behind");
+	require_waits(&dev, done, &later,
+		      "expected the job to wait for the move of an object in its VM, it waited "
+		      "only for the later bind");
 	tsr_held_go(&held);
 	require_eq(tsr_syncobj_status(&dev, done), 0);
 	tsr_cmd_fini(&cmd);
@@ -190,14 +189,12 @@ static void behind_the_move(bool mapped_before)
 	tsr_cmd_bind_address(&cmd, 1, AT, bo.size, false);
 	tsr_cmd_copy(&cmd, 0, 0, 1, 0, (uint32_t)(bo.size / 4));
 	queue(&vm, &cmd, 0, done);
-	require_waits(
-		&dev, done, &later,
-		mapped_before
-			? "a job has found an object that was listed while it moved, before its "
-			  "bytes were there: what lets page tables lead to it does not wait for "
-			  "its moves"
-			: "a job has found an object that was mapped while it moved, before its "
-			  "bytes were there: the bind does not wait for its moves");
+	require_waits(&dev, done, &later,
+		      mapped_before
+			      ? "a job reached an object listed during a move before its bytes had "
+				"arrived: the update of the page tables does not wait for the move"
+			      : "a job reached an object mapped during a move before its bytes had "
+				"arrived: the bind does not wait for the move");
 	tsr_held_go(&held);
 	require_eq(tsr_syncobj_status(&dev, done), 0);
 	tsr_words_check(stage.map, stage.size / 4, 0x51515151);
@@ -270,7 +267,7 @@ static void memory_lasts_once(bool closed)
 	tsr_vm_unmap(&dev, vm.id, AT, bo.size);
 	if (closed) {
 		require_msg(tsr_query_memory(&dev, seg->id).used >= bo.size,
-			    "memory is free while a queued job may use it");
+			    "expected the memory to stay in use, a queued job may access it");
 	} else {
 		tsr_evict(&dev, &bo, 1);
 		other = tsr_bo_new(&dev, bo.size, tsr_bit(seg), 0);
@@ -366,10 +363,9 @@ static void null_lasts(void)
 		tsr_held_fill(&held, &target, 16, 1);
 		queue(&vm, &cmd, held.done, done);
 		require_ok(__tsr_vm_bind(dev.fd, vm.id, &ops[i], 1, 0, changed));
-		require_waits(
-			&dev, changed, &later,
-			"a null mapping has gone before a job that was queued before has used "
-			"it: the bind does not wait for jobs of its VM");
+		require_waits(&dev, changed, &later,
+			      "a null mapping was removed before an earlier queued job ran: the "
+			      "bind does not wait for jobs of its VM");
 		tsr_held_go(&held);
 		require_eq(tsr_syncobj_status(&dev, done), 0);
 		require_eq(tsr_syncobj_status(&dev, changed), 0);
@@ -425,8 +421,8 @@ static void jobs_of_contexts_once(bool first_ends)
 	tsr_stuck_let_go(&stuck);
 	require_ok(tsr_syncobj_status(&dev, ended));
 	require_waits(&dev, changed, &later,
-		      "a mapping has gone before a job that was queued before: the unmapping "
-		      "does not wait for the jobs of all contexts of its VM");
+		      "a mapping was removed before an earlier queued job ran: the unmap does not "
+		      "wait for jobs of all contexts of its VM");
 	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
 	tsr_held_go(&held);
 	require_ok(tsr_syncobj_status(&dev, done));
@@ -527,10 +523,9 @@ static void tables_again(void)
 		for (uint32_t i = 0; i < 4; i++, at += MiB(2)) {
 			tsr_vm_map(&dev, vm.id, &mine, 0, at, mine.size, 0);
 			tsr_vm_fill(&vm, at, mine.size, round);
-			require_msg(
-				tsr_vm_try_fill(&vm, at + KiB(400), KiB(4), round) == -EFAULT,
-				"a job finds memory where nothing is mapped: a new page table has "
-				"entries of an old one");
+			require_msg(tsr_vm_try_fill(&vm, at + KiB(400), KiB(4), round) == -EFAULT,
+				    "expected -EFAULT at an unmapped address: a new page table has "
+				    "entries of an old one");
 			tsr_vm_renew(&vm);
 		}
 	}
@@ -542,13 +537,13 @@ static const struct tap_test tests[] = {
 	{ "RES-5 a job waits for all changes", behind_all_changes, 0, 0 },
 	{ "RES-5 a job waits for a move before the mapping", mapped_behind_the_move, 0, 0 },
 	{ "RES-2 a job waits for a move before the listing", listed_behind_the_move, 0, 0 },
-	{ "nothing stays charged", nothing_stays_charged, 0, 0 },
+	{ "charges end with the job", nothing_stays_charged, 0, 0 },
 	{ "RES-6 memory lasts until jobs are over", memory_lasts, 0, 0 },
 	{ "RES-6 tables last until jobs are over", tables_last, 0, 0 },
 	{ "RES-6 null mappings last until jobs are over", null_lasts, 0, 0 },
 	{ "RES-6 an unmapping waits for jobs of all contexts", jobs_of_contexts, 0, 0 },
-	{ "RES-6 nothing is left of a VM", nothing_is_left, FAULTS, 0 },
-	{ "RES-6 nothing is left in a table", tables_again, FAULTS, 0 },
+	{ "RES-6 a reused address space ID has no old mappings", nothing_is_left, FAULTS, 0 },
+	{ "RES-6 a reused page table has no old entries", tables_again, FAULTS, 0 },
 };
 
 TSR_TEST_MAIN(tests)

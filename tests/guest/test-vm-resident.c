@@ -51,7 +51,7 @@ static void check_at(struct tsr_vm *vm, struct tsr_bo *stage, uint64_t address, 
 static void require_fault(struct tsr_vm *vm, uint64_t address)
 {
 	require_msg(tsr_vm_try_fill(vm, address, KiB(4), 0x66) == -EFAULT,
-		    "a job finds memory at 0x%llx although what is mapped there is not listed",
+		    "expected -EFAULT at 0x%llx, the object mapped there is not listed",
 		    (unsigned long long)address);
 	tsr_vm_renew(vm);
 }
@@ -503,10 +503,9 @@ static void busy_stays(void)
 	require_ok(-pthread_join(thread, NULL));
 	require_ok(making.rc);
 	require(tsr_bo_info(&making.dev, &making.bo).segment);
-	require_msg(
-		!shared->moved,
-		"an object was moved to make a gap although a job of another client's VM, which "
-		"is busy, has it on its list, within that client's share");
+	require_msg(!shared->moved,
+		    "expected the object to stay, it was moved to make a gap although a busy VM of "
+		    "another client lists it within that client's share");
 	tsr_close(&making.dev);
 }
 
@@ -720,17 +719,18 @@ static void random_lists(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "RES-2 what was evicted is back before a job", brought_back, 0, 0 },
+	{ "RES-2 evicted objects are paged in before a job", brought_back, 0, 0 },
 	{ "RES-2 RES-6 MODEL-3 the list alone decides", list_decides, FAULTS, 0 },
 	{ "RES-4 RES-6 page tables are written before a job", fence_of_tables, 0, 0 },
-	{ "RES-4 RES-2 submitted while it is on its way", early, 0, 0 },
-	{ "RES-6 taken from the list behind a job", late, FAULTS, 0 },
+	{ "RES-4 RES-2 a job submitted during page-ins finds its objects", early, 0, 0 },
+	{ "RES-6 a queued job finds objects that leave the list later", late, FAULTS, 0 },
 	{ "RES-6 DESTROY-7 mapped without a handle", closed, FAULTS, 0 },
-	{ "RES-3 nothing is shown where not all is", nothing_shown, FAULTS, 0 },
-	{ "RES-2 RES-3 more than there is room for", too_much, FAULTS, 0 },
-	{ "RES-2 RES-3 what is busy stays", busy_stays, 0, 0 },
-	{ "SEG-8 RES-2 a newcomer is served", newcomer_among_whole, 0, 0 },
-	{ "SEG-8 RES-2 a newcomer is served in pieces", newcomer_among_private, 0, 0 },
+	{ "RES-3 no object is mapped if one of the call cannot be", nothing_shown, FAULTS, 0 },
+	{ "RES-2 RES-3 a list that does not fit", too_much, FAULTS, 0 },
+	{ "RES-2 RES-3 objects of a busy VM are not moved", busy_stays, 0, 0 },
+	{ "SEG-8 RES-2 a new client gets its share", newcomer_among_whole, 0, 0 },
+	{ "SEG-8 RES-2 a new client gets its share with private objects", newcomer_among_private, 0,
+	  0 },
 	{ "RES-2 a storm of evictions", storm, 0, 0 },
 	{ "RES-2 RES-6 random lists", random_lists, FAULTS, 0 },
 };

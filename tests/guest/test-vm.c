@@ -39,8 +39,8 @@ static struct tsr_bo new_mapped(struct tsr_vm *vm, uint64_t size, uint32_t set, 
 }
 
 static const char *const beside =
-	"what is mapped beside a part that changes is found: all entries of a table that have "
-	"changed since it was last written are written, those of a large page that was split too";
+	"mappings beside a changed part stay valid: every entry that changed since the table was "
+	"last written is written, also those of a large page that was split";
 
 /* All words at an address have this value. */
 static void check_at(struct tsr_vm *vm, struct tsr_bo *stage, uint64_t address, uint64_t bytes,
@@ -106,8 +106,8 @@ static void any_alignment(void)
 		tsr_gpu_read(&dev, vm.patched, &bo, (rows[i].offset + rows[i].range - KiB(4)) / 4,
 			     1024, stage.map);
 		require_msg(!memcmp(stage.map, (uint32_t[]){ ~value }, 4),
-			    "a write through a mapping from 0x%llx of the object on went elsewhere "
-			    "in it",
+			    "a write through a mapping of the object from 0x%llx on reached "
+			    "another offset",
 			    (unsigned long long)rows[i].offset);
 		tsr_words_check(stage.map, 1024, ~value);
 		tsr_vm_unmap(&dev, vm.id, rows[i].address, rows[i].range);
@@ -439,9 +439,9 @@ static void moves_wait_for_jobs(void)
 		stuck = tsr_stuck_start(&dev, vm.patched);
 		require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
 		tsr_stuck_during(moves[i], &vm);
-		require_msg(
-			!tsr_syncobj_status(&dev, sync),
-			"an object was moved from under a job that was to find it at its address");
+		require_msg(!tsr_syncobj_status(&dev, sync),
+			    "expected the move to wait for the job, the job faulted at the "
+			    "object's address");
 		tsr_gpu_read(&dev, vm.patched, &bo, 0, (uint32_t)(bo.size / 4), words);
 		tsr_words_check(words, bo.size / 4, 0x12121212);
 		tsr_stuck_end(&stuck);
@@ -598,7 +598,7 @@ static void syncs(void)
 		require_eq(tsr_syncobj_status(&dev, later), 0);
 	}
 	require_msg(__tsr_syncobj_wait(dev.fd, done, 0, 0) == -ETIME,
-		    "something was mapped before the fence that this was to wait for");
+		    "expected the bind to wait for its in-fence, it completed before");
 	tsr_stuck_end(&stuck);
 	require_eq(tsr_syncobj_status(&dev, done), 0);
 	check_at(&vm, &stage, AT, bo.size, 0x31313131);
@@ -700,11 +700,9 @@ static void lifetime(void)
 		tsr_bo_free(&dev, &bo);
 		tsr_bo_free(&dev, &vm.cmds);
 		status = tsr_syncobj_status(&dev, sync);
-		require_msg(
-			status != -EFAULT,
-			"a job that was queued finds nothing, as its VM went with its last user: "
-			"what was mapped there, or the page tables, did not wait for the VM's jobs "
-			"before it was freed");
+		require_msg(status != -EFAULT,
+			    "a queued job faulted after the last user of its VM was gone: mappings "
+			    "or page tables were freed without waiting for the VM's jobs");
 		require_ok(status);
 		tsr_syncobj_free(&dev, sync);
 		tsr_cmd_fini(&cmd);
@@ -933,10 +931,10 @@ static void destroy_mapped(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "DESTROY-8 a mapping is not waited for", destroy_mapped, 0, 0 },
-	{ "RES-5 what is mapped is found", map_and_run, 0, 0 },
+	{ "DESTROY-8 BO_DESTROY does not wait for a mapping", destroy_mapped, 0, 0 },
+	{ "RES-5 jobs access mapped objects", map_and_run, 0, 0 },
 	{ "RES-5 any alignment", any_alignment, 0, 0 },
-	{ "RES-6 parts of a mapping", parts, FAULTS, 0 },
+	{ "RES-6 parts of a mapping are unmapped and replaced", parts, FAULTS, 0 },
 	{ "RES-6 lists of changes", lists, FAULTS, 0 },
 	{ "RES-6 null mappings", null_mappings, FAULTS, 0 },
 	{ "RES-6 read-only mappings", read_only, FAULTS, 0 },
@@ -949,7 +947,7 @@ static const struct tap_test tests[] = {
 	{ "RES-6 ERR-22 MODEL-17 a fault loses its context alone", faults, FAULTS, 0 },
 	{ "binds wait, and are waited for", syncs, 0, 0 },
 	{ "RES-7 monitored fences", monitored_fences, FAULTS, 0 },
-	{ "a VM goes with its last user", lifetime, 0, 0 },
+	{ "a VM is freed after its last use", lifetime, 0, 0 },
 	{ "bad operations of a bind", bad_operations, FAULTS, 0 },
 	{ "ERR-20 MODEL-2 bad arguments", bad_arguments, 0, 0 },
 	{ "RES-5 random changes", random_changes, 0, 60 },

@@ -290,7 +290,7 @@ static void submit_big(struct tsr_client *client)
 }
 
 /* A submission that waits for held objects sleeps, and does not poll. */
-static void waits_asleep_for_what_is_kept(void)
+static void wait_for_held_object_sleeps(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_client a, b;
@@ -311,7 +311,7 @@ static void waits_asleep_for_what_is_kept(void)
 }
 
 /* A wait for held objects can be interrupted: no part has run yet. */
-static void waiting_for_what_is_kept(void)
+static void wait_for_held_object_interrupted(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
@@ -832,7 +832,7 @@ static void moved_while_planning(void)
 #define MOST_SEARCHES 256 /* searches for space, after which a single plan is used */
 
 /* The number of searches for space by an ordinary submission is bounded. */
-static void searches_for_room(void)
+static void searches_for_space(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
@@ -875,7 +875,7 @@ static void searches_for_room(void)
 #define ROUNDS 50
 
 /* A signal interrupts the search for space; the next call completes it. */
-static void making_room_can_end(void)
+static void search_can_be_interrupted(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
@@ -956,26 +956,28 @@ static void unplug_between_windows(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SPLIT-1 SPLIT-11 parts tile the buffer over windows", parts_tile, 0, 0 },
-	{ "PAGE-12 SPLIT-17 SPLIT-24 slots kept over windows", kept_over_windows, 0, 0 },
-	{ "PAGE-12 SPLIT-17 slots kept under others' pressure", kept_under_pressure, 0, 200 },
-	{ "SPLIT-17 waiting for a kept slot's room is asleep", waits_asleep_for_what_is_kept, 0,
-	  0 },
-	{ "SPLIT-17 waiting for a kept slot's room can be interrupted", waiting_for_what_is_kept, 0,
-	  0 },
+	{ "SPLIT-1 SPLIT-11 parts tile the buffer over batches", parts_tile, 0, 0 },
+	{ "PAGE-12 SPLIT-17 SPLIT-24 slots held over batches", kept_over_windows, 0, 0 },
+	{ "PAGE-12 SPLIT-17 slots held under pressure of other clients", kept_under_pressure, 0,
+	  200 },
+	{ "SPLIT-17 a wait for a held object sleeps", wait_for_held_object_sleeps, 0, 0 },
+	{ "SPLIT-17 a wait for a held object can be interrupted", wait_for_held_object_interrupted,
+	  0, 0 },
 	{ "PAGE-12 SPLIT-17 three groups that keep slots bound", holds_beside_holds, 0, 200 },
 	{ "SPLIT-17 turns of holds end", turns_of_holds_end, 0, 200 },
-	{ "SPLIT-34 SPLIT-24 -ENOSPC in a later window", late_fragmentation, 0, 0 },
-	{ "SWZ-13 SWZ-14 the CPU reads what a group keeps and pages", cpu_meanwhile, 0, 0 },
-	{ "SPLIT-34 SPLIT-35 a hang in a middle window", hang_in_the_middle, 0, 0 },
-	{ "SEG-31 suspend between windows", suspend_between_windows, 0, 200 },
+	{ "SPLIT-34 SPLIT-24 -ENOSPC in a later batch", late_fragmentation, 0, 0 },
+	{ "SWZ-13 SWZ-14 the CPU reads objects that a group holds and pages", cpu_meanwhile, 0, 0 },
+	{ "SPLIT-34 SPLIT-35 a hang in a middle batch", hang_in_the_middle, 0, 0 },
+	{ "SEG-31 suspend between batches", suspend_between_windows, 0, 200 },
 	{ "SEG-31 suspend behind a queue of jobs", suspend_behind_a_queue, 0, 0 },
-	{ "PAGE-7 memory is wanted between windows", memory_is_wanted, 0, 200 },
-	{ "SPLIT-9 SPLIT-33 a packet windows behind its element", packet_behind_its_element, 0, 0 },
+	{ "PAGE-7 memory pressure between batches", memory_is_wanted, 0, 200 },
+	{ "SPLIT-9 SPLIT-33 a packet several batches after its element", packet_behind_its_element,
+	  0, 0 },
 	{ "SPLIT-3 objects move while a submission is planned", moved_while_planning, 0, 0 },
-	{ "SPLIT-2 searches for room are bounded", searches_for_room, 0, 0 },
-	{ "who makes room for many objects can be interrupted", making_room_can_end, 0, 0 },
-	{ "SPLIT-35 unplug between windows", unplug_between_windows, TSR_NO_DEVICE, 0 },
+	{ "SPLIT-2 searches for space are bounded", searches_for_space, 0, 0 },
+	{ "a search for space for many objects can be interrupted", search_can_be_interrupted, 0,
+	  0 },
+	{ "SPLIT-35 unplug between batches", unplug_between_windows, TSR_NO_DEVICE, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -11,10 +11,11 @@
 
 static void tell(const struct wl_progress *sum)
 {
-	tap_note("%llu jobs in %llu parts, %llu cut short, %llu behind late fences, %llu objects",
-		 (unsigned long long)sum->jobs, (unsigned long long)sum->parts,
-		 (unsigned long long)sum->cut_short, (unsigned long long)sum->late,
-		 (unsigned long long)sum->checks);
+	tap_note(
+		"%llu jobs in %llu parts, %llu cut short, %llu behind foreign fences, %llu objects",
+		(unsigned long long)sum->jobs, (unsigned long long)sum->parts,
+		(unsigned long long)sum->cut_short, (unsigned long long)sum->late,
+		(unsigned long long)sum->checks);
 }
 
 /*

@@ -112,8 +112,7 @@ static void same(struct bench *b, const struct tsr_fb *taken, const struct tsr_s
 
 	require_msg(
 		tsr_crc_expect(&b->mode, &t, 1, NULL) == tsr_crc_expect(&b->mode, shows, num, NULL),
-		"what a writeback should have taken is not in its target: that has other bytes, or "
-		"those of before, as a copy from before has");
+		"expected the captured frame in the writeback target, it has other or older bytes");
 }
 
 /* A frame with all planes, and then the next ones, into the same memory. */
@@ -286,10 +285,8 @@ static void behind_others(void)
 	require_ok(__tsr_commit(w.b.kms.dev.fd, &req,
 				DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_ATOMIC_ALLOW_MODESET));
 	p = (struct pollfd){ .fd = fence, .events = POLLIN };
-	require_msg(
-		!poll(&p, 1, 300),
-		"a frame is said to be written while a fence of somebody else at its target has "
-		"not signalled: the commit does not wait for the target's fences");
+	require_msg(!poll(&p, 1, 300), "expected the capture to wait for the target's foreign "
+				       "fence, its out-fence signalled before");
 	beside_end(&w, fence);
 }
 
@@ -353,23 +350,24 @@ static void lost_targets(void)
 	add_capture(&b, &next, &b.target, &fence);
 	require_ok(__tsr_commit(b.kms.dev.fd, &next, DRM_MODE_ATOMIC_ALLOW_MODESET));
 	status = tsr_sync_file_status(fence);
-	require_msg(
-		!status,
-		"a frame is not written (%s) to a target of which nothing is lost: either it was "
-		"to "
-		"be written before the target had its memory, as the commit does not wait for the "
-		"target's fences, or the failure of the target before it has stayed",
-		strerror(-status));
+	require_msg(!status,
+		    "a frame was not written (%s) to a target that lost nothing: either the commit "
+		    "does not wait for the target's fences, or the failure of the previous target "
+		    "persists",
+		    strerror(-status));
 	close(fence);
 	same(&b, &b.target, &s, 1);
 	bench_end(&b);
 }
 
 static const struct tap_test tests[] = {
-	{ "frames are what is shown", frames, 0, 0 }, { "with the mode", with_the_mode, 0, 0 },
-	{ "targets move", targets_move, 0, 0 },	      { "behind itself", behind_itself, 0, 0 },
-	{ "behind others", behind_others, 0, 0 },     { "bad targets", bad_targets, 0, 0 },
-	{ "lost targets", lost_targets, 0, 0 },
+	{ "captured frames match the screen", frames, 0, 0 },
+	{ "capture in the commit of a modeset", with_the_mode, 0, 0 },
+	{ "evicted targets", targets_move, 0, 0 },
+	{ "out-fence at the commit's own target", behind_itself, 0, 0 },
+	{ "foreign fence at the target", behind_others, 0, 0 },
+	{ "bad targets are refused", bad_targets, 0, 0 },
+	{ "lost targets are not written", lost_targets, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)
