@@ -66,8 +66,8 @@ def parse_args():
     p.add_argument("--guest-args", default="", help="more for scripts/guest")
     p.add_argument("--qemu-args", default="", help="more for QEMU's command line")
     p.add_argument("--steady", action="store_true",
-                   help="while the guest computes, its clock counts instructions: slow, but the same whatever"
-                        " else this machine does")
+                   help="while the guest computes, its clock counts instructions: slow, but independent"
+                        " of the load of this machine")
     p.add_argument("--output", metavar="DIR", default=FOLDER, help="where the results go (build/igt)")
     p.add_argument("--limit", type=int, default=None, help="seconds for each test (60; debug 180)")
     p.add_argument("--guests", type=int, default=os.cpu_count(), help="guests at a time")
@@ -224,7 +224,7 @@ class Worker(threading.Thread):
             code = self.process.wait()
         if self.stopped or code < 0 or code in ENDED:
             self.read_kernel_log()
-            self.problem = "" if self.stopped else "somebody has ended the guest"
+            self.problem = "" if self.stopped else "the guest was ended by a signal"
             return []
         if code == EXIT_SETUP or (len(left) == len(units) and not blocks.running):
             with open(err.name, encoding="utf-8") as f:

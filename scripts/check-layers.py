@@ -229,7 +229,7 @@ def main():
     for line in lines:
         print(f"#   {line}")
     if not with_calls:
-        print("# ctags is not there: only includes were checked")
+        print("# ctags is not installed: only includes were checked")
     return 1 if failed else 0
 
 

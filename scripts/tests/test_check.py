@@ -246,7 +246,7 @@ class Boots(unittest.TestCase):
         test.args["panic"] = "screen"
         self.assertFalse(guests.may_share([test]))
 
-    def test_who_loads_the_driver_is_alone(self):
+    def test_a_program_that_loads_the_driver_is_alone(self):
         test = self.Test(1)
         for name, may in (("test-unplug", True), ("test-unload", False)):
             test.name = name
@@ -289,7 +289,7 @@ exit "$LEAKS"
                 _prefix, text, code = mocks["report"].call_args.args
         return text, code
 
-    def test_who_leaks_is_told(self):
+    def test_a_leaking_program_is_reported(self):
         text, code = self.run_one("tessera-a-test", "1")
         self.assertEqual(code, 1)
         self.assertIn("g_malloc", text)

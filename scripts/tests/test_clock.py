@@ -38,7 +38,7 @@ class Clock(unittest.TestCase):
             end = clock._read(lambda: time.monotonic_ns() * 2)
         self.assertAlmostEqual((end[1] - start[1]) / (end[0] - start[0]), 2, delta=0.02)
 
-    def test_who_is_told(self):
+    def test_which_guests_are_told(self):
         self.assertEqual(told("tcg,thread=multi"), "tsc_early_khz=1234567 ")
         # Those have a clock of another kind.
         self.assertEqual(told("kvm"), "")

@@ -85,7 +85,7 @@ class Watching(unittest.TestCase):
         self.watch.look()
         self.assertIn("during t: a or t: b", "\n".join(self.watch.referee.report()))
 
-    def test_what_is_a_problem(self):
+    def test_problems(self):
         log = ["[    1.000000] tessera-test: begin t: a (limit 9 s)",
                "[    1.100000] tessera 0000:00:02.0: [drm] device error dma x1 while no driver had it",
                "[    1.200000] WARNING: CPU: 0 PID: 1 at x.c:1 f+0x0", "[    1.300000] quiet"]

@@ -95,7 +95,7 @@ class Kept(Rig):
         self.worker(results, lines, output.units(["p@a", "p@b"], 2))
         self.assertEqual(seen, [("p@a", "pass"), ("p@b", "fail")])
 
-    def test_who_was_stopped_has_no_result(self):
+    def test_a_stopped_test_has_no_result(self):
         lines = ["#@igt begin\n", "Starting subtest: a\n"]
         for stop, known in ((True, []), (False, ["p@a"])):
             results = self.results()
@@ -111,7 +111,7 @@ class Kept(Rig):
         results.forget_bad(["p@a", "p@c", "p@d"])
         self.assertEqual(list(results.entries), ["p@a", "p@b", "p@c"])
 
-    def test_what_another_kernel_has_said(self):
+    def test_messages_of_another_kernel(self):
         results = self.results()
         results.add("syncobj@a", "stock", "skip", NEEDS, 1)
         results.kernel([("syncobj@a", "WARNING: on stock")])
@@ -129,7 +129,7 @@ class Kept(Rig):
         """What a run that goes on from the file knows."""
         return {test: len(e["kernel"]) for test, e in self.results(True).entries.items()}
 
-    def test_who_is_killed_keeps_what_the_kernel_has_said(self):
+    def test_a_killed_test_keeps_its_kernel_messages(self):
         results = self.results()
         lines = ["#@igt begin\n", self.STARTED % "a", self.WARNING % 1, "Subtest a: SUCCESS (2.5s)\n",
                  self.STARTED % "b", self.WARNING % 2, self.WARNING % 3]
@@ -143,12 +143,12 @@ class Kept(Rig):
         self.worker(results, said(), output.units(["p@a", "p@b", "p@c"], 3), True)
         self.assertEqual(seen, [{"p@a": 1}, {"p@a": 1, "p@b": 2}])
 
-    def test_what_comes_behind_the_result(self):
+    def test_output_after_the_result(self):
         self.worker(self.results(), ["#@igt begin\n", self.STARTED % "a", "Subtest a: SUCCESS (2.5s)\n",
                                      "#@igt end 0 1\n", self.WARNING % 1], output.units(["p@a"], 1))
         self.assertEqual(self.complaints(), {"p@a": 1})
 
-    def test_who_takes_the_guest_along_and_passes_alone(self):
+    def test_a_test_that_ends_the_guest_and_passes_alone(self):
         results = self.results()
         worker = self.new_worker(results)
         left = self.worker(results, ["#@igt begin\n", self.STARTED % "a", self.WARNING % 1],
@@ -221,7 +221,7 @@ class Ending(Rig):
         process, session = said[0].split()
         self.assertEqual(session, process)
 
-    def test_a_guest_that_somebody_ended(self):
+    def test_a_guest_that_was_ended(self):
         for code in (130, 143, -9):
             results = self.results()
             worker = self.new_worker(results)
@@ -315,14 +315,14 @@ class Units(unittest.TestCase):
             "Starting subtest: d\nnothing to do\nSubtest d: SKIP (0.000s)\n", 77)
         self.assertEqual([output.reason(f[2]) for f in found], ["", "has_syncobj(fd)", "has_syncobj(fd)", ""])
 
-    def test_what_the_first_said_is_no_reason_of_others(self):
+    def test_output_of_the_first_is_no_reason_of_others(self):
         for first in ("Subtest a: SUCCESS (0.5s)\n", "Failed assertion: x\nSubtest a: FAIL (0.5s)\n"):
             found, _again = output.Unit("p", ["a", "b"]).results(
                 HEAD + first + "nothing to do\nSubtest b: SKIP (0.000s)\n", 98)
             self.assertEqual(output.reason(found[1][2]), "")
             self.assertIn("nothing to do", found[1][2])
 
-    def test_who_ends_badly_is_judged_alone(self):
+    def test_a_bad_end_is_judged_alone(self):
         for code in (139, 137, None):
             unit = output.Unit("p", ["a", "b", "c", "d"])
             found, again = unit.results(HEAD + "Subtest a: SUCCESS (1.0s)\nStarting subtest: b\n", code)
@@ -364,14 +364,14 @@ class Tables(unittest.TestCase):
         self.assertRegex(text, r"(?m)^total of 3 +1 +1 +1 *$")
         self.assertRegex(text, r"(?m)^  hang +q$")
 
-    def test_what_fails_a_run(self):
+    def test_results_that_fail_a_run(self):
         good = [self.entry("a", "pass"), self.entry("b", "skip")]
         self.assertFalse(summary.failed(good))
         for bad in ("fail", "crash", "timeout", "hang"):
             self.assertTrue(summary.failed(good + [self.entry("c", bad)]))
         self.assertTrue(summary.failed(good + [self.entry("c", "pass", kernel=["WARNING: x"])]))
 
-    def test_what_only_the_debug_kernel_runs(self):
+    def test_tests_of_the_debug_kernel_only(self):
         needs = "kernel_has_sw_sync()"
         results = [self.entry("a@1", "skip", reason=needs), self.entry("a@2", "pass", reason=""),
                    self.entry("a@3", "skip", reason="pipes"), self.entry("a@4", "fail", reason=needs),

@@ -117,7 +117,7 @@ class Results(unittest.TestCase):
                 code = requirements.main()
         return code, out.getvalue()
 
-    def test_what_was_skipped_is_no_result(self):
+    def test_a_skipped_test_is_no_result(self):
         text = "# whole suite\nPASS a: SEG-1\nSKIP b: SEG-2: no device\nFAIL c: SEG-4\n"
         self.assertEqual(requirements.read_results(text),
                          (True, [(True, "a: SEG-1"), (False, "c: SEG-4")]))

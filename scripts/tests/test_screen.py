@@ -54,7 +54,7 @@ class Panic(unittest.TestCase):
     def test_letters_on_black(self):
         self.assertTrue(screen.is_panic(screen.Picture(40, 10, bytes(3 * 390) + b"\xff" * 30)))
 
-    def test_what_is_none(self):
+    def test_no_picture(self):
         for colour in ((0, 0, 0), (255, 255, 255), (1, 2, 3)):
             self.assertFalse(screen.is_panic(plain(colour)))
         # something of before is left
@@ -70,12 +70,12 @@ class Panic(unittest.TestCase):
 
 
 class Clients(unittest.TestCase):
-    def test_an_empty_screen_is_nobody(self):
+    def test_an_empty_screen_is_no_client(self):
         for colour in ((0, 0, 0), (127, 127, 127), (0x33, 0x66, 0x99), (255, 255, 255)):
             for name, check in desktop.CHECKS.items():
                 self.assertFalse(check(plain(colour)), "%s, %s" % (name, colour))
 
-    def test_what_xsetroot_paints(self):
+    def test_paint_of_xsetroot(self):
         self.assertTrue(desktop.xorg(plain((0xc0, 0x40, 0x80))))
 
     def test_bars_with_colours_swapped(self):
