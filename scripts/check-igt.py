@@ -66,8 +66,8 @@ def parse_args():
     p.add_argument("--guest-args", default="", help="more for scripts/guest")
     p.add_argument("--qemu-args", default="", help="more for QEMU's command line")
     p.add_argument("--steady", action="store_true",
-                   help="while the guest computes, its clock counts instructions: slow, but independent"
-                        " of the load of this machine")
+                   help="while the guest computes, its clock counts instructions: slow, but"
+                        " independent of the load of this machine")
     p.add_argument("--output", metavar="DIR", default=FOLDER, help="where the results go (build/igt)")
     p.add_argument("--limit", type=int, default=None, help="seconds for each test (60; debug 180)")
     p.add_argument("--guests", type=int, default=os.cpu_count(), help="guests at a time")

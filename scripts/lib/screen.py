@@ -66,10 +66,11 @@ def rest_words(picture):
     left, right = min(rows[y][0] for y in ys), max(rows[y][-1] for y in ys)
     full = right - left + 1 == picture.width and ys[-1] - ys[0] + 1 == len(ys)
     if full and ys[0] > 0 and ys[-1] == picture.height - 1:
-        return ("in the last %d rows: the picture is drawn too high by that much, as if the framebuffer began "
-                "where its object does (is its offset taken?), or not all of it is drawn" % len(ys))
-    return ("in columns %d to %d of rows %d to %d: a plane that hides the message, or a part that was not "
-            "drawn" % (left, right, ys[0], ys[-1]))
+        return ("in the last %d rows: the picture is drawn too high by that much, as if the "
+                "framebuffer began where its object does (is its offset taken?), or not all "
+                "of it is drawn" % len(ys))
+    return ("in columns %d to %d of rows %d to %d: a plane that hides the message, or a part that "
+            "was not drawn" % (left, right, ys[0], ys[-1]))
 
 
 def parse_ppm(data):

@@ -546,11 +546,11 @@ static void first_half(void)
 static const struct tap_test tests[] = {
 	{ "a hang: -ETIME, -ECANCELED, and other contexts are not affected", guilty_and_innocent, 0,
 	  60 },
-	{ "a hang is noticed while others' jobs keep coming", others_keep_coming, 0, 60 },
+	{ "a hang is detected while other clients submit jobs", others_keep_coming, 0, 60 },
 	{ "SPLIT-34 SPLIT-35 a hang in a part", hang_in_a_part, 0, 60 },
 	{ "SEG-4 SEG-14 a reset keeps segments, microcode and memory", reset_keeps_the_device, 0,
 	  60 },
-	{ "hang after hang beside others' work", hangs_beside_work, 0, 90 },
+	{ "repeated hangs beside other clients' work", hangs_beside_work, 0, 90 },
 	{ "a move hangs alone", paging_hangs_alone, 0, 60 },
 	{ "RES-6 an object lost in a move that hangs is not mapped", lost_is_not_mapped, 0, 60 },
 	{ "PAGE-6 RES-6 an object lost in a move that fails is not mapped", failed_is_not_mapped,

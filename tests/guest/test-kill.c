@@ -106,7 +106,7 @@ static void dies(void (*fn)(struct tsr_client *client), bool (*there)(struct tsr
 	tsr_trace_for_each(&trace, "split_part", ev)
 		b = (uint32_t)tsr_event_u64(ev, "ctx");
 	strangers = strangers_after(&dev, &trace, dead, b);
-	tap_note("the next job: %llu ms, behind %u jobs of the dead",
+	tap_note("the next job: %llu ms, after %u jobs of the killed client",
 		 (unsigned long long)took / 1000000, strangers);
 	require(strangers <= FEW);
 	require(strangers_after(&dev, &trace, killed, b) < SOME);

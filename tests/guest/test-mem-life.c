@@ -186,7 +186,7 @@ static void other_pages(void)
  * The space of an object that was destroyed while in use becomes free when its
  * job ends.
  */
-static void room_of_the_dying(void)
+static void space_of_the_destroyed(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
@@ -215,7 +215,7 @@ static void room_of_the_dying(void)
  * A split submission with no part that fits beside a destroyed object waits for
  * that object.
  */
-static void parts_behind_the_dying(void)
+static void parts_behind_the_destroyed(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
@@ -414,8 +414,9 @@ static const struct tap_test tests[] = {
 	{ "PAGE-7 spare pages are given up", pages_are_given_up, 0, 0 },
 	{ "PAGE-7 SWZ-13 large objects get other pages", other_pages, 0, 0 },
 	{ "DESTROY-4 DESTROY-5 the space of destroyed objects is freed when their jobs end",
-	  room_of_the_dying, 0, 0 },
-	{ "DESTROY-5 parts wait for the space of destroyed objects", parts_behind_the_dying, 0, 0 },
+	  space_of_the_destroyed, 0, 0 },
+	{ "DESTROY-5 parts wait for the space of destroyed objects", parts_behind_the_destroyed, 0,
+	  0 },
 	{ "PAGE-6 memory the CPU cannot map reads as zero", unmappable_memory_reads_as_zero, 0, 0 },
 	{ "PAGE-5 paging frees all kernel memory that it allocates", paging_takes_nothing, 0, 120 },
 	{ "PAGE-5 commands of several pages", long_commands, 0, 0 },

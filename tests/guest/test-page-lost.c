@@ -113,7 +113,7 @@ static void attach_waits_for_bytes(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "PAGE-6 paging fails: others' queued jobs run", queued_jobs_of_others, 0, 0 },
+	{ "PAGE-6 paging fails: queued jobs of other clients run", queued_jobs_of_others, 0, 0 },
 	{ "PAGE-6 an importer gets no pages before their contents", attach_waits_for_bytes, 0, 0 },
 };
 

@@ -307,7 +307,7 @@ static void make_one_call(void *arg)
 }
 
 /* RES-3: the call waits for space of a dying object, and asks for no trim. */
-static void room_of_the_dying(void)
+static void space_of_the_destroyed(void)
 {
 	struct making making = { .s = stage_open() };
 	struct stage *s = &making.s;
@@ -981,7 +981,8 @@ static const struct tap_test tests[] = {
 	{ "RES-3 MODEL-4 no split", no_split, 0, 0 },
 	{ "RES-3 trimming is enough", trim_is_enough, 0, 0 },
 	{ "RES-3 the failed handle is reported", which_failed, 0, 0 },
-	{ "RES-3 the call waits for space of objects being destroyed", room_of_the_dying, 0, 0 },
+	{ "RES-3 the call waits for space of objects being destroyed", space_of_the_destroyed, 0,
+	  0 },
 	{ "RES-4 paging fence", paging_fence, 0, 0 },
 	{ "RES-2 evicted listed objects are paged in", brought_back, 0, 0 },
 	{ "LOCK-22 ERR-37 locked out", locked_out, 0, 0 },

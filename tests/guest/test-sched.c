@@ -505,7 +505,8 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "SCHED-2 SPLIT-35 the part that fails is the last one", failed_part_is_the_last,
 	  TSR_EXPECT(SLOT_BOUNDS), 0 },
-	{ "SCHED-2 parts that end before their thread goes on", parts_end_at_once, 0, 0 },
+	{ "SCHED-2 parts that end before the submitting thread continues", parts_end_at_once, 0,
+	  0 },
 	{ "SCHED-6 SPLIT-17 PAGE-12 a slot left bound over a cut", leak_check_and_pins, 0, 0 },
 };
 

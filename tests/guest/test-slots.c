@@ -267,7 +267,7 @@ static void submit_reading(void *arg)
  * Another submission in parts writes the object, which has to move to another
  * segment first.
  */
-static void written_where_it_is_kept_to_be_read(void)
+static void written_while_held_for_reading(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *ro = tsr_seg_ro(&dev);
@@ -792,7 +792,7 @@ static const struct tap_test tests[] = {
 	{ "SPLIT-17 SPLIT-32 eviction waits for objects held over cuts",
 	  eviction_waits_for_the_last_part, 0, 0 },
 	{ "SPLIT-17 SPLIT-31 a writer waits for an object held in the read-only aperture",
-	  written_where_it_is_kept_to_be_read, 0, 0 },
+	  written_while_held_for_reading, 0, 0 },
 	{ "SPLIT-10 SPLIT-17 an object replaced in its slot can be evicted",
 	  evictable_when_replaced, 0, 0 },
 	{ "SPLIT-35 no part begins before a foreign fence", first_part_waits, 0, 0 },
@@ -803,7 +803,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-8 two clients that exceed memory leave a third one its share", small_beside_large, 0,
 	  200 },
 	{ "lists that are bad at their end", bad_at_the_end, 0, 0 },
-	{ "counts whose bytes pass 32 bits", counts_that_wrap, 0, 0 },
+	{ "counts whose size in bytes exceeds 32 bits", counts_that_wrap, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -307,8 +307,8 @@ static void reclaim(void)
 		require_ok(madvise(mine, SIZE, MADV_PAGEOUT));
 		for (uint32_t i = 0; i < WORDS; i++)
 			require_msg(mine[i] == round,
-				    "word 0x%x: what a job wrote was lost when the memory was "
-				    "reclaimed, as if it were clean",
+				    "word 0x%x: a job's write was lost when the memory was "
+				    "reclaimed, the page was not marked dirty",
 				    i);
 		require_ok(__fill(&dev, ctx, &bo, round + 10));
 		tsr_words_check(mine, WORDS, round + 10);

@@ -389,7 +389,7 @@ int writes_begin(struct writes *w)
 	if (!ret)
 		ret = -pthread_create(&w->thread, NULL, write_rounds, w);
 	if (ret)
-		return complain("what jobs wrote for the CPU", ret);
+		return complain("bytes that jobs wrote for the CPU", ret);
 	w->started = true;
 	return 0;
 }
@@ -478,7 +478,7 @@ int writes_replace(struct writes *w, struct tessera_syncobj *timeline, uint64_t 
 		else if (!to->bo)
 			ret = replace(w, to, timeline, point);
 	}
-	return ret ? complain("replacing what the scene uses", ret) : 0;
+	return ret ? complain("replacing textures that the scene uses", ret) : 0;
 }
 
 /*
