@@ -1,8 +1,8 @@
 /*
- * Take the display's marks of dirty RAM without waiting
+ * Take the display's dirty marks of RAM without waiting
  *
- * This file and its header have the form of a patch to QEMU's core: nothing in
- * them is about one device. See ram-dirty.h for why they are needed.
+ * This file and its header are written like a patch to QEMU's core: nothing in
+ * them is specific to a device. See ram-dirty.h for the reason.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

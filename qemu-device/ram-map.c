@@ -1,8 +1,8 @@
 /*
- * Map RAM only, mark it later
+ * Map guest RAM for device threads, and mark it dirty later
  *
- * This file and its header have the form of a patch to QEMU's core: nothing in
- * them is about one device. See ram-map.h for what a map is.
+ * This file and its header are written like a patch to QEMU's core: nothing in
+ * them is specific to a device. See ram-map.h for the concept.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,7 +16,7 @@
 
 /* ---- Lookups ------------------------------------------------------------- */
 
-/* The run of RAM from @addr on, as far as the view or an IOMMU's page goes. */
+/* Append the run of RAM at @addr. It ends with the view or the IOMMU's page. */
 static bool find_run(FlatView *view, hwaddr addr, bool is_write, RamRuns *runs)
 {
     const MemTxAttrs attrs = { .memory = 1 };
@@ -100,7 +100,7 @@ void ram_map_restart(RamMap *map, bool is_write)
     map->found.ends = false;
 }
 
-/* The number of the run that has @addr, or the number of runs. */
+/* Return the index of the cached run with @addr, or the number of runs. */
 static unsigned find_again(const RamMap *map, hwaddr addr)
 {
     const RamRuns *f = &map->found;
@@ -117,8 +117,8 @@ static unsigned find_again(const RamMap *map, hwaddr addr)
 }
 
 /*
- * Views are freed by RCU, so a view that is found again at the same address is
- * the same.
+ * RCU frees views, so inside the critical section an equal pointer means the
+ * same view.
  */
 bool ram_map_lookup(RamMap *map, hwaddr addr, bool is_write,
                     const RamRun **run)
@@ -133,16 +133,20 @@ bool ram_map_lookup(RamMap *map, hwaddr addr, bool is_write,
         return true;
     }
     *run = NULL;
-    /* An IOMMU reports each address that it does not know: ask it once. */
+    /*
+     * Only the address at which the last lookup ended is known not to be RAM.
+     * The IOMMU reports each untranslated address as an error, so it must not
+     * be asked for it twice.
+     */
     return map->found.ends && map->found.end == addr;
 }
 
-/* ---- Marks --------------------------------------------------------------- */
+/* ---- Dirty marks --------------------------------------------------------- */
 
 /*
- * What address_space_unmap() and address_space_cache_invalidate() do for RAM.
- * They share a function that is static in system/physmem.c, so the bytes pose
- * as a cache here.
+ * Do for RAM what address_space_unmap() and address_space_cache_invalidate()
+ * do. They share a function that is static in system/physmem.c, so present the
+ * bytes as a MemoryRegionCache.
  */
 static void mark(MemoryRegion *mr, hwaddr offset, uint8_t *host, hwaddr len)
 {
@@ -161,8 +165,9 @@ static void mark_all(RamMap *map)
 {
     if (map->num_written) {
         /*
-         * A page that is marked already is not marked again, so the bytes have
-         * to be there first. Pairs with the barrier of who clears the marks.
+         * A page that is already marked is not marked again, so the bytes have
+         * to be visible before the mark is tested. Pairs with the barrier of
+         * the thread that clears the marks.
          */
         smp_mb();
     }

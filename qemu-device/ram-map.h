@@ -1,5 +1,5 @@
 /*
- * Map RAM only, mark it later
+ * Map guest RAM for device threads, and mark it dirty later
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,30 +10,30 @@
 #include COMPAT_MEMORY_H
 
 /*
- * A RamMap is for devices that read and write guest RAM in threads of their
+ * A RamMap serves devices that read and write guest RAM in threads of their
  * own, often and in small pieces. It differs from address_space_map() in four
  * ways:
  *
  * - It finds RAM only. address_space_map() answers an access to anything else
  *   with a bounce buffer, which it fills through callbacks of other devices.
  *   Those need the BQL.
- * - It keeps what it finds until the thread leaves the map, so that the next
+ * - It caches its lookups until the thread leaves the map, so that the next
  *   access to the same RAM needs no lookup. Meanwhile the thread is inside an
  *   RCU critical section. No reference is taken.
- * - It marks what was written when the thread leaves, in one go for
- *   consecutive bytes. A mark has atomic operations, which wait for stores that
- *   bypass the caches.
+ * - It marks written bytes as dirty when the thread leaves, with one call for
+ *   consecutive bytes. Each call has atomic operations, which wait for stores
+ *   that bypass the caches.
  * - It tells the caller beforehand whether an IOMMU has to translate an
  *   address. IOMMUMemoryRegionClass::translate needs the BQL in most
  *   implementations.
  *
- * One thread uses a map at a time.
+ * Only one thread may use a map at a time.
  */
 
-/* Runs that a map keeps at a time. */
+/* The number of runs that a map caches. */
 #define RAM_MAP_RUNS    64
 
-/* Runs that were written and are marked at a time. */
+/* The number of written extents that wait to be marked. */
 #define RAM_MAP_WRITTEN 64
 
 /**
@@ -42,7 +42,7 @@
  * @addr: the first address
  * @len: the number of bytes
  * @host: the host's address of the first byte
- * @mr: the region that has the RAM
+ * @mr: the region that contains the RAM
  * @offset: the first byte, relative to @mr's start
  */
 typedef struct RamRun {
@@ -54,10 +54,11 @@ typedef struct RamRun {
 } RamRun;
 
 /**
- * struct RamRuns: runs of RAM, each of which begins where the last one ended
+ * struct RamRuns: runs of RAM, each of which begins where the previous one
+ * ended
  *
  * @num: the number of runs
- * @ends: whether there is no RAM behind the last run
+ * @ends: whether the address behind the last run is not RAM
  * @end: the address behind the last run
  * @run: the runs
  */
@@ -72,7 +73,8 @@ typedef struct RamRuns {
  * struct RamMap: the RAM that a thread has found in an address space
  *
  * @as: the address space
- * @found: what ram_map_find() has found, or another thread for the caller
+ * @found: the cached runs; filled by ram_map_find(), or for the caller by
+ *   another thread
  *
  * The other fields are private.
  */
@@ -95,7 +97,7 @@ typedef struct RamMap {
 } RamMap;
 
 /**
- * ram_map_init: prepare a map that has found nothing
+ * ram_map_init: prepare an empty map
  *
  * @map: #RamMap to be initialized
  * @as: #AddressSpace to look into
@@ -105,7 +107,7 @@ void ram_map_init(RamMap *map, AddressSpace *as);
 /**
  * ram_map_enter: begin accesses
  *
- * Begins an RCU critical section. Calls nest: what was found stays until the
+ * Begins an RCU critical section. Calls nest: cached runs stay until the
  * outermost ram_map_leave(), unless the address space changes.
  *
  * @map: #RamMap to be used
@@ -115,18 +117,18 @@ void ram_map_enter(RamMap *map);
 /**
  * ram_map_leave: end accesses
  *
- * The outermost call marks as dirty what was written.
+ * The outermost call marks all written bytes as dirty.
  *
  * @map: #RamMap that was entered
  */
 void ram_map_leave(RamMap *map);
 
 /**
- * ram_map_lookup: look for an address among the runs found before
+ * ram_map_lookup: search the cached runs for an address
  *
- * Returns %true if the answer is known: @run is the run that has @addr then, or
- * %NULL if there is no RAM. Returns %false if the address has to be looked up:
- * see ram_map_restart().
+ * Returns %true if the cache has the answer: @run is then the run that contains
+ * @addr, or %NULL if @addr is not RAM. Returns %false if the address has to be
+ * looked up: see ram_map_restart().
  *
  * @map: #RamMap that was entered
  * @addr: address within the address space
@@ -137,12 +139,12 @@ bool ram_map_lookup(RamMap *map, hwaddr addr, bool is_write,
                     const RamRun **run);
 
 /**
- * ram_map_restart: forget the runs and begin with the present address space
+ * ram_map_restart: drop the cached runs and use the present address space
  *
- * The caller fills @map->found next: by ram_map_find() if
- * ram_map_needs_iommu() says no or the caller holds the BQL. Otherwise another
- * thread, which holds the BQL, calls ram_runs_find() for it. The runs that it
- * finds stay as long as this thread does not leave the map.
+ * Next, @map->found has to be filled. The caller itself does so with
+ * ram_map_find() if ram_map_needs_iommu() returns %false or the caller holds
+ * the BQL. Otherwise another thread, which holds the BQL, calls ram_runs_find()
+ * for the caller. The runs stay valid until the caller leaves the map.
  *
  * @map: #RamMap that was entered
  * @is_write: indicates the transfer direction
@@ -168,7 +170,7 @@ void ram_map_find(RamMap *map, hwaddr addr);
 /**
  * ram_runs_find: look up the runs of RAM in a range of addresses
  *
- * Finds at most %RAM_MAP_RUNS runs, and the last one may go beyond the range.
+ * Finds at most %RAM_MAP_RUNS runs. The last one may go beyond the range.
  * Behind an IOMMU a run ends with the IOMMU's page. Called within an RCU
  * critical section, and with the BQL held if an IOMMU may have to translate.
  *
@@ -182,9 +184,10 @@ void ram_runs_find(AddressSpace *as, hwaddr addr, hwaddr len, bool is_write,
                    RamRuns *runs);
 
 /**
- * ram_map_first: the run that was just found, or %NULL if there is no RAM
+ * ram_map_first: the run that the last lookup found, or %NULL if it found no
+ * RAM
  *
- * @map: #RamMap that was restarted, and whose runs were found
+ * @map: #RamMap that was restarted and filled
  */
 static inline const RamRun *ram_map_first(const RamMap *map)
 {
@@ -194,8 +197,8 @@ static inline const RamRun *ram_map_first(const RamMap *map)
 /**
  * ram_map_written: note that bytes were written
  *
- * They are marked as dirty later, by the outermost ram_map_leave() at the
- * latest.
+ * They are marked as dirty later, at the latest by the outermost
+ * ram_map_leave().
  *
  * @map: #RamMap that was entered
  * @mr: the region of the run

@@ -1,8 +1,8 @@
 /*
- * RAM whose pages are mapped over
+ * RAM regions whose pages can be remapped
  *
- * This file and its header have the form of a patch to QEMU's core: nothing in
- * them is about one device. See ram-remap.h for what such a region is.
+ * This file and its header are written like a patch to QEMU's core: nothing in
+ * them is specific to a device. See ram-remap.h for the concept.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,11 +20,11 @@
 #define ONES_BYTES      (2 * MiB)   /* of the file that has them */
 #define BLOCK_PAGES     64          /* looked at in one go */
 
-static uint32_t mappings;           /* that all regions may need (BQL) */
+static uint32_t mappings;           /* worst case of all regions (BQL) */
 
 /*
- * Each page may take a mapping of this process. Regions may use three quarters
- * of those that Linux grants.
+ * Each page may take one of the process's mappings. All regions together may
+ * use three quarters of the mappings that Linux grants a process.
  */
 static uint32_t max_mappings(void)
 {
@@ -42,15 +42,15 @@ static uint32_t num_pages(const RamRemap *r)
     return memory_region_size((MemoryRegion *)&r->mr) / r->page_bytes;
 }
 
-/* ---- What pages show ----------------------------------------------------- */
+/* ---- Remapping ----------------------------------------------------------- */
 
-/* As QEMU does with RAM: advice goes with what was mapped before. */
+/* Repeat QEMU's advice for RAM, which a new mapping does not inherit. */
 static void advise(void *ptr, uint64_t len)
 {
     if (!machine_dump_guest_core(current_machine)) {
         qemu_madvise(ptr, len, QEMU_MADV_DONTDUMP);
     }
-    /* qtest forks. */
+    /* A qtest forks, and the child needs the memory. */
     if (!qtest_enabled()) {
         qemu_madvise(ptr, len, QEMU_MADV_DONTFORK);
     }
@@ -70,7 +70,7 @@ static bool map_over(RamRemap *r, uint64_t at, uint64_t len, bool shared,
     advise(ptr, len);
     return true;
 #else
-    /* There is no file, so there is no such region. */
+    /* can_map_page() fails without POSIX, so no region exists. */
     g_assert_not_reached();
 #endif
 }
@@ -107,7 +107,7 @@ bool ram_remap_show_file(RamRemap *r, uint32_t first, uint32_t count,
     return true;
 }
 
-/* ---- Whether ones were written ------------------------------------------- */
+/* ---- Written pages ------------------------------------------------------- */
 
 static bool all_ones(const uint8_t *p, uint64_t len)
 {
@@ -115,9 +115,10 @@ static bool all_ones(const uint8_t *p, uint64_t len)
 }
 
 /*
- * Whether one of the host's pages, mapped privately, has become a copy: an
- * entry of /proc/self/pagemap. It is written then, unless the host copies all
- * of them at once (mlockall), when only other contents than ones tell.
+ * Whether an entry of /proc/self/pagemap belongs to a private copy of a page.
+ * The first write to a privately mapped page makes such a copy. Under
+ * mlockall() the host copies all of them at once. Then only the contents tell
+ * whether a page was written.
  */
 static bool is_copy(uint64_t entry)
 {
@@ -210,7 +211,9 @@ static bool open_files(RamRemap *r)
     return true;
 }
 
-/* Files with large pages, and memory devices, want larger mappings. */
+/*
+ * Huge page files and memory devices may require larger mappings than a page.
+ */
 static bool can_map_page(RamRemap *r)
 {
 #ifdef CONFIG_POSIX
@@ -224,7 +227,7 @@ static bool can_map_page(RamRemap *r)
 #endif
 }
 
-/* Of a page that nobody has written. */
+/* Whether page 0, which has not been written yet, already is a private copy. */
 static bool copies_at_once(RamRemap *r)
 {
     uint64_t entry;

@@ -1,5 +1,5 @@
 /*
- * RAM whose pages are mapped over
+ * RAM regions whose pages can be remapped
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,23 +10,23 @@
 #include COMPAT_MEMORY_H
 
 /*
- * A RamRemap is a RAM region each of whose pages shows a page of another
- * region's file, or ones. A device uses it for a window onto its memory that
- * the guest moves: an access costs nothing, and a move costs an mmap(). The
- * guest's memory map stays as it is, so no vCPU has to be stopped.
+ * A RamRemap is a RAM region in which each page shows either a page of another
+ * region's file, or bytes of 0xff ("ones"). A device uses it for a window onto
+ * its memory that the guest moves. An access causes no exit, and a move costs
+ * one mmap(). The guest's memory map stays as it is, so no vCPU has to be
+ * stopped.
  *
- * A page that shows no part of the file is a private copy of ones. Whether the
- * guest has written such a page can be found out later.
+ * A page that shows no page of the file is a private mapping of ones. The
+ * device can find out later whether the guest has written to it.
  *
- * Pages come and go, so nothing may pin the pages that it finds in the region
- * (vfio-pci). ram_remap_init() makes sure of that by
- * ram_block_discard_require().
+ * Pages are remapped at any time, so no other device (vfio-pci) may pin them.
+ * ram_remap_init() ensures that by ram_block_discard_require().
  *
  * All functions are called under the BQL.
  */
 
 /**
- * struct RamRemap: a region whose pages are mapped over
+ * struct RamRemap: a region whose pages can be remapped
  *
  * @mr: the region
  * @page_bytes: the size of a page; set by the caller
@@ -42,14 +42,15 @@ typedef struct RamRemap {
     bool not_dumped;
 
     /* private: */
-    uint8_t *ptr;               /* of the RAM */
-    bool locked;                /* the host copies all pages at once */
-    int ones_fd;                /* what pages show that show no file */
-    int pagemap_fd;             /* whether they are still that */
+    uint8_t *ptr;               /* host address of the RAM */
+    /* the host copies private pages at once (mlockall) */
+    bool locked;
+    int ones_fd;                /* memfd of pages that show ones */
+    int pagemap_fd;             /* /proc/self/pagemap, to find written pages */
 } RamRemap;
 
 /**
- * typedef RamRemapFn: called for a page that shows ones and was written
+ * typedef RamRemapFn: called for each written page that shows ones
  *
  * Returns whether to look at further pages.
  *
@@ -59,7 +60,7 @@ typedef struct RamRemap {
 typedef bool RamRemapFn(void *opaque, uint32_t page);
 
 /**
- * ram_remap_init: make a region all of whose pages show ones
+ * ram_remap_init: create a region in which all pages show ones
  *
  * Returns %false, with @errp set and nothing left behind, if the host or other
  * devices do not allow that.
@@ -74,17 +75,17 @@ bool ram_remap_init(RamRemap *r, Object *owner, const char *name,
                     uint32_t pages, Error **errp);
 
 /**
- * ram_remap_fini: show ones in all pages, for good
+ * ram_remap_fini: show ones in all pages from now on
  *
- * A vCPU that is late may still have the region, so its RAM stays until the
- * owner goes. It takes no more than a few mappings of the process then.
+ * A vCPU may still hold a reference to the region, so its RAM stays until the
+ * owner is freed. It needs only a few mappings of the process by then.
  *
  * @r: #RamRemap that was initialized
  */
 void ram_remap_fini(RamRemap *r);
 
 /**
- * ram_remap_free: close the files when nothing uses the region any more
+ * ram_remap_free: close the files after the last use of the region
  *
  * @r: #RamRemap after ram_remap_fini()
  */
@@ -93,7 +94,8 @@ void ram_remap_free(RamRemap *r);
 /**
  * ram_remap_show_ones: make pages show ones
  *
- * Returns %false, with errno set, if the host refuses. Pages may be holes then.
+ * Returns %false, with errno set, if the host refuses. Some of the pages may be
+ * unmapped then.
  *
  * @r: #RamRemap to be changed
  * @first: number of the first page
@@ -104,20 +106,22 @@ bool ram_remap_show_ones(RamRemap *r, uint32_t first, uint32_t count);
 /**
  * ram_remap_show_file: make pages show consecutive pages of the file
  *
- * Returns %false, with errno set, if the host refuses. Pages may be holes then.
+ * Returns %false, with errno set, if the host refuses. Some of the pages may be
+ * unmapped then.
  *
  * @r: #RamRemap to be changed
  * @first: number of the first page
  * @count: number of pages
- * @offset: what the first page shows, relative to the start of @r->file
+ * @offset: the byte that the first page shows, relative to the start of
+ *   @r->file
  */
 bool ram_remap_show_file(RamRemap *r, uint32_t first, uint32_t count,
                          uint64_t offset);
 
 /**
- * ram_remap_find_written: find the pages that show ones and were written
+ * ram_remap_find_written: find the written pages among those that show ones
  *
- * @r: #RamRemap to be looked at
+ * @r: #RamRemap to be searched
  * @shown: an entry for each page of the region; 0: the page shows ones
  * @first: number of the first page to look at
  * @count: number of pages to look at

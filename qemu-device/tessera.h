@@ -1,21 +1,21 @@
 /*
  * Tessera virtual GPU: device state
  *
- * The state is in four parts: configuration (properties, fixed at realize),
- * registers (what the guest wrote), derived state and fault injection. Each unit
- * has its interface in a header of its own; a unit calls only units below it:
- * irq, dirty, written, layout, strict, range view, iommu, access, coherence,
- * mmu, view, host aperture, swizzle, swizzle range, surface, mark, paging, copy,
- * pixel, microcode, texture, blit and raster, save, cmd, fetch, engine, plane,
- * frame, damage, screen, capture, output, crtc, display, reset, mmio, vmstate,
- * pci.
+ * The state has four parts: configuration (properties, fixed at realize),
+ * registers (values that the guest wrote), derived state and fault injection.
+ * Each unit has its interface in a header of its own. A unit calls only units
+ * that precede it in this list: irq, dirty, written, layout, strict, range
+ * view, iommu, access, coherence, mmu, view, host aperture, swizzle, swizzle
+ * range, surface, mark, paging, copy, pixel, microcode, texture, blit and
+ * raster, save, cmd, fetch, engine, plane, frame, damage, screen, capture,
+ * output, crtc, display, reset, mmio, vmstate, pci.
  *
  * Locks, outermost first: BQL, TesseraEngine.lock, TesseraEngine.slot_lock,
- * TesseraState.err_lock; the locks of a TLB, of the coherence unit and of the
- * range views are for themselves, inside all others. An engine thread never
- * takes the BQL and holds no lock but the last while it touches guest memory;
- * behind an IOMMU it may sleep there until a thread with the BQL has translated
- * the address (tessera_iommu.c).
+ * TesseraState.err_lock. The locks of a TLB, of the coherence unit and of the
+ * range views are innermost and do not nest. An engine thread never takes the
+ * BQL. It holds neither lock of its engine while it touches guest memory,
+ * because behind an IOMMU it may sleep there until a thread with the BQL has
+ * translated the address (tessera_iommu.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -67,13 +67,15 @@ typedef struct TesseraSlot {
     uint32_t pitch;
     uint32_t width;
     uint32_t height;
-    uint32_t stale;             /* strict: evicted since bound; atomic */
+    /* strict mode: evicted since it was bound; atomic */
+    uint32_t stale;
 } TesseraSlot;
 
 typedef struct TesseraIb {
     bool active;
     bool user;
-    bool vm;                    /* list: virtual address of the first byte */
+    /* @list is the virtual address of the first byte */
+    bool vm;
     uint32_t total;
     uint32_t cur;
     uint32_t end;
@@ -87,12 +89,14 @@ typedef struct TesseraWindow {
     uint8_t data[TSR_PAGE_SIZE];
 } TesseraWindow;
 
-/* What an engine asks the holder of the BQL: the RAM at a bus address. */
+/*
+ * A request of an engine to a thread with the BQL: find RAM at a bus address.
+ */
 typedef struct TesseraLookup {
     enum {
         TESSERA_LOOKUP_IDLE,
         TESSERA_LOOKUP_ASKED,
-        TESSERA_LOOKUP_SERVED,  /* right now */
+        TESSERA_LOOKUP_SERVED,  /* in progress */
     } state;
     bool write;
     uint64_t addr;
@@ -106,7 +110,7 @@ struct TesseraEngine {
     uint32_t type;
     QemuThread thread;
 
-    /* Guards the fields up to "Thread only"; cond wakes the thread. */
+    /* Guards the fields up to "Thread only". cond wakes the thread. */
     QemuMutex lock;
     QemuCond cond;
     QemuCond ack_cond;          /* parked, reset, exited; lookup changed */
@@ -116,44 +120,45 @@ struct TesseraEngine {
     bool pause_req;
     bool parked;
     bool reset_req;
-    bool reset_counts;          /* part of a device reset under way */
-    bool preempt_req;           /* also read without it, atomically */
-    bool preempt_stuck;         /* fault injection: nothing answers it */
-    bool preempted;             /* answered; neither enabled nor reset since */
+    bool reset_counts;          /* the reset is part of a device reset */
+    bool preempt_req;           /* also read without the lock, atomically */
+    /* fault injection: the request is never answered */
+    bool preempt_stuck;
+    bool preempted;             /* answered; not enabled or reset since */
     bool enabled;
     bool busy;
     uint64_t ring_reg;
     uint32_t ring_size_reg;
     uint64_t status_page_reg;
     uint64_t save_reg;
-    uint64_t save_addr;         /* of preempt_req */
+    uint64_t save_addr;         /* save area of preempt_req */
     uint32_t slot_select;
 
     /* Read without the lock, atomically. */
     bool halted;
     bool hung;
     bool waiting;
-    uint32_t halt_job;          /* fault injection: counts down */
+    uint32_t halt_job;          /* fault injection: jobs until the halt */
     uint32_t head;
     uint32_t tail;
     uint32_t ib_offset;
 
-    /* Thread only (others may look while it is parked). */
+    /* Thread only. Others may read these fields while the thread is parked. */
     uint64_t ring;
     uint32_t ring_size;
     uint64_t status_page;
     uint32_t irq_sent;
     TesseraIb ib;
-    bool job_begun;             /* in this ring, since it was enabled... */
-    uint32_t job_head;          /* ...at this offset */
+    bool job_begun;             /* a job has begun in this ring... */
+    uint32_t job_head;          /* ...at this offset; since the enable */
     uint32_t job_status;
     uint32_t job_status_offset;
     uint64_t job_start_ns;
     uint32_t state[TSR_STATE_COUNT];
     uint32_t state_defined;     /* bit per state register */
-    uint64_t progress[2];       /* of a packet that left with TESSERA_RETRY */
-    uint32_t wait_seen;         /* TesseraState.signals before a WAIT looked */
-    uint32_t wait_timeouts;     /* times that WAIT has slept in vain */
+    uint64_t progress[2];       /* of a packet that returned TESSERA_RETRY */
+    uint32_t wait_seen;         /* TesseraState.signals before the last read */
+    uint32_t wait_timeouts;     /* how often this WAIT has timed out */
     uint32_t packet[TSR_PKT_MAX_DWORDS];
     TesseraWindow window;
     bool transfer_open;         /* START seen, END not yet */
@@ -161,31 +166,33 @@ struct TesseraEngine {
     uint8_t *band;              /* one band of tile rows, grown on demand */
     size_t band_bytes;
     uint32_t *frags;            /* one row of fragments */
-    TesseraMicrocode *microcode; /* as last read */
+    TesseraMicrocode *microcode; /* as last read by this engine */
     uint64_t *texpage;          /* TESSERA_TEXPAGES addresses + 1; 0: empty */
-    uint8_t *texdata;           /* and their pages */
+    uint8_t *texdata;           /* the data of those pages */
 
-    /* Written by the thread under slot_lock, which others take to look. */
+    /*
+     * Changed by the thread under slot_lock, which other threads take to read.
+     */
     QemuMutex slot_lock;
     TesseraSlot *slots;
     uint32_t num_slots;
 };
 
 typedef struct TesseraHostAperture {
-    MemoryRegion bar;           /* a power of two */
-    RamRemap ram;               /* what answers in it... */
-    MemoryRegion trap;          /* ...or code */
-    bool is_ram;                /* the RAM is there, used or not */
-    bool remapped;              /* it is what answers */
+    MemoryRegion bar;           /* container; its size is a power of two */
+    RamRemap ram;               /* backs the BAR if @remapped */
+    MemoryRegion trap;          /* backs it otherwise, by emulation */
+    bool is_ram;                /* @ram is initialized */
+    bool remapped;              /* @ram is in the BAR, not @trap */
     MemoryListener listener;
     NotifierWithReturn postcopy;
     NotifierWithReturn background;
     uint32_t num_pages;         /* of cfg.page_size bytes */
     uint32_t *table;            /* VRAM page + 1; 0: unmapped */
-    uint32_t mapped;            /* pages that are... */
-    uint32_t end;               /* ...none of them from here on; atomic */
+    uint32_t mapped;            /* number of mapped pages */
+    uint32_t end;               /* no page is mapped from here on; atomic */
     uint64_t addr;              /* registers: GPU address... */
-    uint32_t count;             /* ...and pages of the next command */
+    uint32_t count;             /* ...and number of pages of a command */
 } TesseraHostAperture;
 
 typedef struct TesseraSwizzleRange {
@@ -193,14 +200,14 @@ typedef struct TesseraSwizzleRange {
     uint32_t layout;
     uint32_t pitch;
     uint32_t height;
-    bool enabled;               /* only what was checked */
+    bool enabled;               /* set only after a successful check */
 } TesseraSwizzleRange;
 
-/* What a range that is on shows (tessera_range_view.c). */
+/* The linear view of an enabled range (tessera_range_view.c). */
 typedef struct TesseraRangeView {
     TesseraSwizzleRange range;
-    uint64_t at;                /* in VRAM, and in the window */
-    uint64_t bytes;             /* of VRAM: whole tiles */
+    uint64_t at;                /* offset in VRAM, and in the window */
+    uint64_t bytes;             /* length in VRAM, in whole tiles */
     uint8_t *last;              /* VRAM, when it was last alike; NULL: off */
 } TesseraRangeView;
 
@@ -230,7 +237,7 @@ typedef struct TesseraSegmentConfig {
 } TesseraSegmentConfig;
 
 typedef struct TesseraConfig {
-    char *segment_list;         /* property; NULL: what the sizes say */
+    char *segment_list;         /* property; NULL: use the sizes */
     TesseraSegmentConfig segments[TSR_MAX_SEGMENTS];
     uint32_t num_segments;
     uint64_t vram_size;
@@ -259,8 +266,8 @@ typedef struct TesseraConfig {
     bool lose_vram;
     char *descriptor_fault;
     uint32_t outputs;
-    uint32_t connected;         /* bit per output, to begin with */
-    qemu_edid_info edid;        /* what properties say of all of them */
+    uint32_t connected;         /* bit per output, initial value */
+    qemu_edid_info edid;        /* EDID properties of all outputs */
 } TesseraConfig;
 
 struct TesseraState {
@@ -271,11 +278,11 @@ struct TesseraState {
 
     /* Elements */
     MemoryRegion mmio;
-    HostMemoryBackend *memdev;  /* property: whose memory VRAM is, or NULL */
-    HostMemoryBackend *backend; /* the same, with a reference; to the end */
-    bool vram_stays;            /* the backend had it allocated */
+    HostMemoryBackend *memdev;  /* property: backend of VRAM, or NULL */
+    HostMemoryBackend *backend; /* the same, referenced until the end */
+    bool vram_stays;            /* the backend preallocated it */
     bool vram_not_dumped;       /* the backend keeps it out of core dumps */
-    MemoryRegion own_vram;      /* without memdev */
+    MemoryRegion own_vram;      /* VRAM without memdev */
     MemoryRegion *vram;         /* see tessera_segments.c */
     MemoryRegion vram_bar;
     MemoryRegion vram_alias;
@@ -283,11 +290,11 @@ struct TesseraState {
     uint64_t swizzle_window_offset; /* in BAR 2 */
     uint8_t *vram_ptr;
     uint64_t vram_bytes;
-    uint64_t visible_bytes;     /* of it, what BAR 2 shows at first */
-    uint64_t memory_bytes;      /* of it, all segments */
+    uint64_t visible_bytes;     /* initially visible in BAR 2 */
+    uint64_t memory_bytes;      /* size of all segments */
     uint64_t bar_bytes;         /* size of BAR 2 now */
     uint16_t rebar;             /* Resizable BAR capability, or 0 */
-    TesseraHostAperture ha;     /* its table and registers: BQL */
+    TesseraHostAperture ha;     /* table and registers: BQL */
     TesseraCoherence *coherence;
     QEMUBH *irq_bh;
     QEMUBH *reset_bh;
@@ -296,16 +303,16 @@ struct TesseraState {
     Notifier exit_notifier;
 
     /* Registers (BQL) */
-    TesseraMaster cpu;          /* what registers make the device do */
-    bool vm_running;            /* a guest that sleeps counts as well */
+    TesseraMaster cpu;          /* requester for register accesses */
+    bool vm_running;            /* also while the guest is suspended */
     bool gone;                  /* unplugged: registers read all ones */
-    bool distrusted;            /* a load began that has not been accepted */
+    bool distrusted;            /* loading has begun, was not accepted */
     uint64_t dummy_page;        /* atomic: engines read it */
     uint32_t scratch;
     uint64_t fw_addr;
     uint32_t fw_size;
     bool fw_running;            /* atomic */
-    uint64_t fw_base;           /* GPU address of what runs; atomic */
+    uint64_t fw_base;           /* GPU address of the image; atomic */
     uint64_t mark_addr;
     uint64_t mark_size;
     uint64_t coh_addr;
@@ -313,11 +320,11 @@ struct TesseraState {
     uint32_t timestamp_hi;
     TesseraSwizzleRange ranges[TSR_MAX_SWIZZLE_RANGES];
     struct {
-        uint8_t *ptr;           /* the window's RAM; NULL: it traps */
+        uint8_t *ptr;           /* RAM of the window; NULL: it traps */
         TesseraWritten written;
         MemoryListener listener;
         QemuMutex lock;         /* guards what follows, rows and VRAM */
-        uint32_t num;           /* that are on; atomic */
+        uint32_t num;           /* number of enabled ranges; atomic */
         TesseraRangeView of[TSR_MAX_SWIZZLE_RANGES];
     } views;
     uint32_t int_mask;          /* atomic */
@@ -333,7 +340,7 @@ struct TesseraState {
     RateLimit log_limit;
 
     /* Derived */
-    TesseraSegment segs[TSR_MAX_SEGMENTS]; /* in the order of numbers */
+    TesseraSegment segs[TSR_MAX_SEGMENTS]; /* in the order of their numbers */
     uint32_t num_segs;
     TesseraSegment hidden;
     TesseraSegment descs[TSR_MAX_SEGMENTS + 1]; /* as reported */
@@ -344,23 +351,25 @@ struct TesseraState {
     uint32_t caps;              /* TSR_CAP_* */
     TesseraEngine engines[TSR_MAX_ENGINES];
     uint32_t num_engines;
-    uint32_t signals;           /* occasions for WAITs to look; atomic */
+    uint32_t signals;           /* counts what WAITs may wait for; atomic */
     TesseraHead *heads;         /* of the display (BQL) */
     uint32_t num_heads;
     uint32_t pictures;          /* drawn for consoles (BQL) */
     QEMUTimer *log_timer;       /* NULL: no display */
-    bool logging;               /* stores to VRAM, for consoles (BQL) */
-    bool looked;                /* at a console, since the timer was set */
-    uint64_t picture_ns;        /* no CRC or writeback before (BQL) */
+    /* stores to VRAM are logged for consoles (BQL) */
+    bool logging;
+    /* a console was updated since the timer was set */
+    bool looked;
+    uint64_t picture_ns;        /* earliest next CRC or writeback (BQL) */
     uint32_t irq_pending;       /* vector bits, atomic */
-    uint32_t reset_pending;     /* engines yet to reset, atomic */
+    uint32_t reset_pending;     /* engines that still have to reset, atomic */
     bool resetting;             /* atomic */
-    bool reset_stuck;           /* it does not end (BQL) */
+    bool reset_stuck;           /* fault injection: it never ends (BQL) */
 
     /* Fault injection (atomic) */
     int32_t hang_engine;
     uint32_t drop_irq;
-    uint32_t halt_job;          /* to begin with; the engines count */
+    uint32_t halt_job;          /* initial value; the engines count */
     uint32_t paging_delay_us;
     uint32_t render_delay_us;
     uint32_t fence_gap_us;

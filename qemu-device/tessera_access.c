@@ -1,14 +1,13 @@
 /*
  * Tessera virtual GPU: access to memory
  *
- * The only unit that reaches VRAM and guest RAM, for whoever asks: a
- * TesseraMaster. It hands out runs of host memory. The referee looks at a run
- * of VRAM before it is used; afterwards, and only as far as it was written,
- * pages become valid and dirty. Bus addresses go through the device's own
- * address space and are checked to be plain RAM before each access: no
- * callback of another device, nothing that needs the BQL (ram-map.h). An IOMMU
- * on the way is tessera_iommu.c's. Called from engine threads and, under the
- * BQL, for registers; no other lock is held.
+ * The only unit that reaches VRAM and guest RAM, on behalf of a requester
+ * (TesseraMaster). It hands out runs of host memory. Strict mode checks a run
+ * of VRAM before it is used. Afterwards, the written part of the run becomes
+ * valid and dirty. Bus addresses go through the device's own address space, and
+ * each access checks that they are plain RAM, so it calls no other device and
+ * needs no BQL (ram-map.h). tessera_iommu.c handles an IOMMU on the way. Called
+ * from engine threads and, under the BQL, for registers. No other lock is held.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -43,7 +42,7 @@ void tessera_master_fini(TesseraMaster *m)
     m->bounce = m->sink = NULL;
 }
 
-/* Take one from a counter of faults to inject; false if there is none. */
+/* Decrement a counter of faults to inject; false if it is zero. */
 static bool take_injected(uint32_t *counter, uint32_t *left)
 {
     uint32_t old = qatomic_read(counter);
@@ -61,14 +60,17 @@ static bool take_injected(uint32_t *counter, uint32_t *left)
 }
 
 /*
- * Between two pieces of a long request: 0 to go on, TESSERA_RETRY to leave
- * and be called again, TESSERA_STOPPED to leave for good.
+ * Called between two pieces of a long request. Return 0 to go on, TESSERA_RETRY
+ * to leave and be called again, or TESSERA_STOPPED to leave for good.
  */
 uint32_t tessera_leave(TesseraMaster *m)
 {
     uint32_t left;
 
-    /* Not the CPU: nobody would call it away. */
+    /*
+     * Fault injection: hold the engine here until a request comes. The CPU gets
+     * no requests, so it would never be released.
+     */
     if (m->id != TESSERA_NO_ENGINE &&
         unlikely(take_injected(&m->s->hold_after, &left)) && !left) {
         while (!qatomic_read(&m->attention)) {
@@ -84,9 +86,9 @@ uint32_t tessera_leave(TesseraMaster *m)
 /* ---- Guest RAM ----------------------------------------------------------- */
 
 /*
- * What an IOMMU said may be out of date until the piece of work ends: at most a
- * chunk or a row of tiles. (dma_memory_map(), which other devices use, holds on
- * to it for a whole request.)
+ * The translations of an IOMMU may be stale until the access ends: at most for
+ * a chunk or a row of tiles. (dma_memory_map(), which other devices use, keeps
+ * them for a whole request.)
  */
 void tessera_access_enter(TesseraMaster *m)
 {
@@ -98,7 +100,7 @@ void tessera_access_leave(TesseraMaster *m)
     ram_map_leave(&m->ram);
 }
 
-/* The run of RAM that has @addr, or NULL. */
+/* Find the run of RAM that contains @addr, or NULL. */
 static const RamRun *find(TesseraMaster *m, uint64_t addr, uint64_t len,
                           bool write)
 {
@@ -132,8 +134,8 @@ static bool map_ram(TesseraMaster *m, uint64_t addr, TesseraRun *run)
 }
 
 /*
- * The run of RAM at a bus address; it may be shorter than @len. Injectable
- * are the accesses that packets name, not those that signal.
+ * Get the run of RAM at a bus address. It may be shorter than @len. @injectable
+ * is set for accesses that packets name, and not for those that signal.
  */
 uint32_t tessera_ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
                            bool write, bool injectable, TesseraRun *run)
@@ -148,7 +150,7 @@ uint32_t tessera_ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
     run->write = write;
     run->len = len;
     tessera_access_enter(m);
-    /* What ranges show is a copy, for CPUs. */
+    /* The swizzling window holds copies for CPUs, so refuse it. */
     if (!map_ram(m, addr, run) || run->mr == &m->s->swizzle_window) {
         tessera_access_leave(m);
         return tessera_fault(m, TSR_ERR_DMA, m->fault_slot, addr);
@@ -159,7 +161,7 @@ uint32_t tessera_ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
     return TSR_ERR_NONE;
 }
 
-/* Where there is no memory, all bytes read as zero and what is written goes. */
+/* Where no memory is mapped, reads return zeroes and writes are dropped. */
 uint32_t tessera_null_begin(TesseraMaster *m, uint64_t len, bool write,
                             TesseraRun *run)
 {
@@ -174,7 +176,7 @@ uint32_t tessera_null_begin(TesseraMaster *m, uint64_t len, bool write,
     return TSR_ERR_NONE;
 }
 
-/* Words that others look at while they are written go in one piece. */
+/* Access aligned words atomically: other threads may read or write them. */
 static void copy_bytes(uint8_t *ram, uint8_t *buf, uint64_t len, bool write)
 {
     if (len == 8 && QEMU_PTR_IS_ALIGNED(ram, 8)) {
@@ -197,8 +199,9 @@ static void copy_bytes(uint8_t *ram, uint8_t *buf, uint64_t len, bool write)
 }
 
 /*
- * A few bytes. What packets do is not ordered against other accesses: the
- * packets that signal see to that, and their own accesses are.
+ * Read or write a few bytes. Accesses that packets name (@injectable) are not
+ * ordered against other accesses; the packets that signal order them. Accesses
+ * that signal are ordered here.
  */
 uint32_t tessera_dma_rw(TesseraMaster *m, uint64_t addr, void *buf,
                         uint64_t len, bool write, bool injectable)
@@ -206,7 +209,7 @@ uint32_t tessera_dma_rw(TesseraMaster *m, uint64_t addr, void *buf,
     uint8_t *p = buf;
 
     if (!injectable) {
-        smp_mb(); /* against the accesses before and after, as dma_barrier() */
+        smp_mb(); /* order against other accesses, as dma_barrier() */
     }
     while (len) {
         TesseraRun run;
@@ -220,14 +223,14 @@ uint32_t tessera_dma_rw(TesseraMaster *m, uint64_t addr, void *buf,
         addr += run.len;
         p += run.len;
         len -= run.len;
-        injectable = false;     /* one access, however it is cut */
+        injectable = false;     /* count one fault for the whole access */
     }
     return TSR_ERR_NONE;
 }
 
 /* ---- VRAM ---------------------------------------------------------------- */
 
-/* A range of GPU addresses that is all in one memory segment, or hidden. */
+/* Find a range that lies inside one memory segment, or in hidden VRAM. */
 bool tessera_vram_find(TesseraState *s, uint64_t gpa, uint64_t len,
                        uint64_t *offset)
 {
@@ -243,7 +246,7 @@ bool tessera_vram_find(TesseraState *s, uint64_t gpa, uint64_t len,
     return false;
 }
 
-/* The same bytes of each of @rows rows, @pitch apart. */
+/* Get a run of @rows rows with @len bytes each, @pitch apart. */
 uint32_t tessera_vram_rows_begin(TesseraMaster *m, uint64_t offset,
                                  uint64_t len, uint64_t pitch, uint32_t rows,
                                  bool write, uint32_t slot, TesseraRun *run)
@@ -287,7 +290,10 @@ static void mark_dirty(TesseraMaster *m, uint64_t offset, uint64_t len)
     }
 }
 
-/* Before others are told, or the machine stops. */
+/*
+ * Mark written VRAM as dirty. Called before others are told of the write, and
+ * before the machine stops.
+ */
 void tessera_access_flush(TesseraMaster *m)
 {
     TesseraSpan span = m->dirty;
@@ -320,8 +326,8 @@ uint32_t tessera_run_end(TesseraMaster *m, TesseraRun *run, uint64_t done)
 }
 
 /*
- * Somewhere in it was written before an error: others must see it, but for
- * the referee nothing was.
+ * The access failed, and some bytes may have been written before. Mark them
+ * dirty, but keep the page states of strict mode.
  */
 void tessera_run_fail(TesseraMaster *m, TesseraRun *run)
 {
@@ -334,15 +340,15 @@ void tessera_run_fail(TesseraMaster *m, TesseraRun *run)
 }
 
 /*
- * VRAM becomes zero. Of much of it the host gives back the memory, which is
- * quicker than to write it, the more so where nobody ever did. What was
- * allocated on purpose stays.
+ * Zero VRAM. For whole pages of the host, discard the memory instead of writing
+ * it, which is quicker, most of all for pages that were never written.
+ * Preallocated memory is never discarded.
  */
 void tessera_vram_discard(TesseraMaster *m, uint64_t offset, uint64_t len)
 {
     TesseraState *s = m->s;
 
-    /* Pages that were received or saved must not be taken away again. */
+    /* Do not discard pages that postcopy received or a snapshot has saved. */
     if (s->vram_stays || ram_block_discard_is_disabled() ||
         migration_in_incoming_postcopy() ||
         migration_in_bg_snapshot() ||
@@ -353,7 +359,7 @@ void tessera_vram_discard(TesseraMaster *m, uint64_t offset, uint64_t len)
     mark_dirty(m, offset, len);
 }
 
-/* A few bytes, for a CPU: others may look at once. */
+/* Read or write a few bytes for a CPU. Mark at once, as others may look. */
 uint32_t tessera_vram_rw(TesseraMaster *m, uint64_t offset, void *buf,
                          uint64_t len, bool write)
 {
@@ -370,7 +376,7 @@ uint32_t tessera_vram_rw(TesseraMaster *m, uint64_t offset, void *buf,
     return err;
 }
 
-/* What VRAM shows whose owner gave it up. No business of the referee's. */
+/* Fill VRAM that was given up with poison, without checks of strict mode. */
 void tessera_vram_poison(TesseraMaster *m, uint64_t offset, uint64_t len)
 {
     uint32_t *p = (uint32_t *)(m->s->vram_ptr + offset);

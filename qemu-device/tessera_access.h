@@ -20,36 +20,36 @@ typedef struct TesseraTlb TesseraTlb;
 #define TESSERA_NO_ENGINE       0xffffffffu
 #define TESSERA_NO_SLOT         0xffffffffu
 
-/* What a packet returns beside TSR_ERR_*; see tessera_engine.h. */
+/* Results of packets besides TSR_ERR_*; see tessera_engine.h. */
 #define TESSERA_STOPPED         0x100
 #define TESSERA_RETRY           0x101
 #define TESSERA_RESUMED         0x102
 
-/* VRAM that was written and is not marked yet: none unless @lo is below @hi. */
+/* Written VRAM that is not marked dirty yet. Empty unless @lo is below @hi. */
 typedef struct TesseraSpan {
     uint64_t lo;
     uint64_t hi;
 } TesseraSpan;
 
 /*
- * Who reaches memory: an engine, a CPU through registers and windows, a
- * display. One thread uses it at a time.
+ * A requester of memory accesses: an engine, the CPU (through registers and
+ * windows) or a display head. Only one thread uses it at a time.
  */
 typedef struct TesseraMaster {
     TesseraState *s;
     uint32_t id;                /* engine; TESSERA_NO_ENGINE: none */
 
-    /* Requests to it, read atomically. */
-    bool attention;             /* any request: leave where it can be resumed */
+    /* Requests to the engine, read atomically. */
+    bool attention;             /* any request: leave at a resumable point */
     bool stop;                  /* leave as soon as possible, for good */
 
-    /* What it is at, for error records. */
+    /* The current packet and access, for error records. */
     uint32_t context;           /* atomic */
     uint32_t packet;
     uint32_t packet_offset;
     uint32_t fault_slot;
     uint64_t fault_addr;
-    uint32_t fault_access;      /* TSR_ACCESS_*, of what is translated */
+    uint32_t fault_access;      /* TSR_ACCESS_* of the translation */
 
     /* Virtual addresses. Changed with the engine's slots. */
     struct {
@@ -57,7 +57,7 @@ typedef struct TesseraMaster {
         uint32_t asid;
         uint64_t root;
     } vm;
-    TesseraTlb *tlb;            /* an engine's */
+    TesseraTlb *tlb;            /* engines only */
 
     /* VRAM written since the last tessera_access_flush(). */
     TesseraSpan dirty;
@@ -65,29 +65,30 @@ typedef struct TesseraMaster {
     uint8_t *bounce;            /* TESSERA_BOUNCE_BYTES */
     uint8_t *sink;              /* TESSERA_NULL_BYTES */
 
-    RamMap ram;                 /* guest RAM that it has found */
+    RamMap ram;                 /* cache of guest RAM lookups */
 } TesseraMaster;
 
 /*
- * Host memory of some bytes about to be read or written, until
- * tessera_run_end(): what was written counts only then.
+ * A piece of host memory that is about to be read or written. tessera_run_end()
+ * makes the written bytes count as valid and dirty.
  */
 typedef struct TesseraRun {
     uint8_t *ptr;
-    uint64_t len;               /* bytes, of each row if there are several */
+    uint64_t len;               /* bytes; of each row if @rows > 1 */
     uint32_t rows;
     uint64_t pitch;
     uint64_t vram_offset;
     uint32_t slot;
-    MemoryRegion *mr;           /* RAM; NULL: nothing to mark in it */
+    MemoryRegion *mr;           /* RAM region; NULL: nothing to mark */
     uint64_t mr_offset;
     bool is_vram;
     bool write;
 } TesseraRun;
 
 /*
- * Around pieces of work that make several accesses: what is found in guest RAM
- * stays found in between, unless the guest's memory map changes.
+ * tessera_access_enter() and tessera_access_leave() enclose work that makes
+ * several accesses. In between, lookups of guest RAM stay cached unless the
+ * guest's memory map changes.
  */
 
 void tessera_master_init(TesseraMaster *m, TesseraState *s, uint32_t id);
@@ -109,8 +110,9 @@ bool tessera_vram_find(TesseraState *s, uint64_t gpa, uint64_t len,
 uint32_t tessera_run_end(TesseraMaster *m, TesseraRun *run, uint64_t done);
 void tessera_run_fail(TesseraMaster *m, TesseraRun *run);
 /*
- * Entry @index of a list of addresses. One that would be behind the last
- * address is at the last one, where no memory is, and not at the first ones.
+ * Address of entry @index of a list of addresses. An entry whose address would
+ * overflow is placed at the last possible address, where no memory is, instead
+ * of wrapping to 0.
  */
 static inline uint64_t tessera_list_entry(uint64_t list, uint64_t index)
 {

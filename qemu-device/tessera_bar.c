@@ -1,16 +1,17 @@
 /*
  * Tessera virtual GPU: BAR 2
  *
- * The lower half is video memory, the upper half the window of the swizzling
- * ranges; without ranges all of it is memory. At first it shows the segments of
- * kind vram. A PCIe device with resizable-bar=on has the Resizable BAR
- * capability, and the guest may choose a second size, at which the BAR shows
- * those of kind vram-hidden as well.
- * The segment table says what the present size shows.
+ * The lower half shows video memory, the upper half is the window of the
+ * swizzling ranges. Without ranges, the whole BAR shows memory. Initially it
+ * shows the segments of kind vram. A PCIe device with resizable-bar=on has the
+ * Resizable BAR capability: the guest may choose a second size, at which the
+ * BAR also shows the segments of kind vram-hidden. The segment table describes
+ * the present size.
  *
- * The PCI Express specification leaves it open what happens if a guest chooses
- * a size that is not offered, or does so while the BAR is decoded. Here nothing
- * changes then, and the control register says so. Runs under the BQL.
+ * The PCI Express specification does not define the result if a guest chooses a
+ * size that is not offered, or changes the size while the BAR is decoded. This
+ * device then keeps the size, and the control register reports it. Runs under
+ * the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,7 +26,7 @@
 #include "trace.h"
 
 #define REBAR_BYTES 12
-/* Of the control register, as the specification has it since PCIe 4.0. */
+/* Size bits of the control register, as specified since PCIe 4.0. */
 #define BAR_SIZE_BITS 0x00003f00
 #define BAR_REG (PCI_BASE_ADDRESS_0 + 4 * TSR_BAR_VRAM)
 
@@ -34,7 +35,7 @@ static bool can_resize(const TesseraState *s)
     return s->cfg.resizable_bar && pci_is_express(PCI_DEVICE(s));
 }
 
-/* How large the BAR has to be to show so much memory. */
+/* The size that the BAR needs to show @memory bytes. */
 static uint64_t bytes_to_show(const TesseraState *s, uint64_t memory)
 {
     uint64_t half = pow2ceil(memory);
@@ -53,7 +54,9 @@ static uint64_t bytes_at_last(const TesseraState *s)
     return s->cfg.resizable_bar_size ?: bytes_to_show(s, s->memory_bytes);
 }
 
-/* The BAR is mapped nowhere, or is taken out and mapped anew after this. */
+/*
+ * The caller makes sure that the BAR is unmapped, or maps it anew afterwards.
+ */
 static void set_bytes(TesseraState *s, uint64_t bytes)
 {
     uint64_t half = s->cfg.swizzle_ranges ? bytes / 2 : bytes;
@@ -103,7 +106,7 @@ static bool is_offered(const TesseraState *s, uint64_t bytes)
     return bytes == bytes_at_first(s) || bytes == bytes_at_last(s);
 }
 
-/* Address bits below the size read zero, as of any BAR. */
+/* Address bits below the size read as zero, as for any BAR. */
 static void resize(TesseraState *s, uint64_t bytes)
 {
     PCIDevice *pdev = PCI_DEVICE(s);
@@ -136,7 +139,7 @@ void tessera_bar_init(TesseraState *s)
     set_bytes(s, bytes_at_first(s));
 }
 
-/* The container holds a reference to the device as long as it is filled. */
+/* A subregion holds a reference to the device, so remove them all. */
 void tessera_bar_fini(TesseraState *s)
 {
     memory_region_del_subregion(&s->vram_bar, &s->vram_alias);
@@ -202,7 +205,7 @@ bool tessera_bar_load(TesseraState *s)
     if (!is_offered(s, chosen_bytes(s))) {
         return false;
     }
-    /* It has been mapped with the size that it had here. */
+    /* QEMU has mapped the BAR at the old size, so unmap it first. */
     memory_region_transaction_begin();
     pci_default_write_config(pdev, PCI_COMMAND, command & ~PCI_COMMAND_MEMORY,
                              2);

@@ -8,20 +8,28 @@
 
 #include "tessera.h"
 
-/* Build the container of BAR 2 at its first size. The VRAM is there. */
+/*
+ * Create the container of BAR 2 at its initial size. VRAM must exist already.
+ */
 void tessera_bar_init(TesseraState *s);
-/* Take out what it contains. */
+/* Remove the subregions of the container. */
 void tessera_bar_fini(TesseraState *s);
-/* BAR 2 is registered: offer its other size, if the device is a PCIe one. */
+/*
+ * Add the Resizable BAR capability if the device is a PCIe one. Called after
+ * BAR 2 was registered.
+ */
 void tessera_bar_offer(TesseraState *s);
 /* PCIDeviceClass::config_write */
 void tessera_bar_config_write(PCIDevice *pdev, uint32_t addr, uint32_t val,
                               int len);
-/* Back to the first size. */
+/* Return to the initial size. */
 void tessera_bar_reset(TesseraState *s);
-/* The control register says what size the BAR has, whatever was written there. */
+/* Make the control register report the actual size of the BAR. */
 void tessera_bar_tell(TesseraState *s);
-/* The configuration space has been loaded: false if the BAR cannot have its size. */
+/*
+ * Apply the size of a loaded configuration space. Returns false if the device
+ * does not offer that size.
+ */
 bool tessera_bar_load(TesseraState *s);
 
 #endif /* HW_DISPLAY_TESSERA_BAR_H */

@@ -1,9 +1,9 @@
 /*
  * Tessera virtual GPU: BLIT
  *
- * Scales, converts and blends one rectangle into another, a row or a piece of
- * one at a time; it can be left after each. Called from render engine threads
- * by the command decoder.
+ * Scales, converts and blends one rectangle into another. It works on a row or
+ * a part of a row at a time, and can be interrupted after each. Called from
+ * render engine threads by the command decoder.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,7 +21,7 @@ typedef struct BlitJob {
     uint32_t x, y, w, h;
     const TesseraBlend *blend;
     uint32_t color;
-    uint32_t work;              /* since the last look at requests */
+    uint32_t work;              /* pixels since the last check of requests */
 } BlitJob;
 
 static uint32_t blit_decode(TesseraEngine *e, BlitJob *b, const uint32_t *p,
@@ -49,7 +49,7 @@ static uint32_t blit_decode(TesseraEngine *e, BlitJob *b, const uint32_t *p,
     return err;
 }
 
-/* Centre of pixel @i: (2 i + 1) size / (2 n) texels. */
+/* The centre of pixel @i is at (2 i + 1) size / (2 n) texels. */
 static TesseraWalker blit_walker(uint32_t i, uint32_t n, uint32_t size)
 {
     int64_t unit = (int64_t)size << 16;
@@ -75,7 +75,7 @@ static uint32_t blit_piece(BlitJob *b, TesseraWalker *u, TesseraWalker *v,
                              frags, b->blend);
 }
 
-/* Whether somebody may have waited long enough to look for him. */
+/* Whether enough work was done to check for requests again. */
 static bool blit_due(BlitJob *b, uint32_t pixels)
 {
     b->work += pixels + tessera_texture_work(&b->tex);
@@ -86,7 +86,7 @@ static bool blit_due(BlitJob *b, uint32_t pixels)
     return true;
 }
 
-/* progress: rows done; pixels of the next one. */
+/* progress[]: finished rows; finished pixels of the next row. */
 static uint32_t blit_row(TesseraEngine *e, BlitJob *b)
 {
     uint32_t row = e->progress[0], x = MIN(e->progress[1], b->w);

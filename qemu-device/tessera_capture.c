@@ -1,8 +1,8 @@
 /*
  * Tessera virtual GPU: CRCs and writeback
  *
- * Both are of the frame that a vblank begins, and of the same pass over its
- * rows. Called under the BQL.
+ * Both describe the frame that a vblank begins, and are made in one pass over
+ * its rows. Called under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -29,7 +29,7 @@ void tessera_crc_enable(TesseraHead *h, bool on)
     h->crc_enabled = on;
 }
 
-/* The oldest goes where nobody takes them. */
+/* A full queue drops its oldest CRC. */
 static void crc_push(TesseraHead *h, uint32_t frame, uint32_t value)
 {
     if (h->num_crcs == TSR_CRC_QUEUE) {
@@ -58,7 +58,7 @@ static uint64_t writeback_bytes(const TesseraHead *h, uint32_t pitch)
            tessera_head_width(h) * PIXEL_BYTES;
 }
 
-/* Whether the registers name memory that a frame fits into. */
+/* Check that the registers name memory that a frame fits into. */
 uint32_t tessera_writeback_check(TesseraHead *h)
 {
     const uint32_t slot = TSR_NUM_PLANES;
@@ -89,7 +89,7 @@ static void writeback_end(TesseraHead *h, uint32_t status)
     tessera_irq_head(h, TSR_CRTC_INT_WRITEBACK);
 }
 
-/* With the commit just counted. */
+/* The writeback waits for the commit that the caller has just counted. */
 void tessera_writeback_begin(TesseraHead *h)
 {
     if (!h->wb_capture) {
@@ -105,7 +105,7 @@ void tessera_writeback_begin(TesseraHead *h)
     }
 }
 
-/* There will be no frame. */
+/* Called when no frame will follow. */
 void tessera_writeback_cancel(TesseraHead *h)
 {
     if (h->wb.status == TSR_WB_PENDING) {
@@ -113,7 +113,7 @@ void tessera_writeback_cancel(TesseraHead *h)
     }
 }
 
-/* The frame that begins shows what the writeback waits for. */
+/* Whether the new frame shows the commit that the writeback waits for. */
 static bool writeback_due(const TesseraHead *h)
 {
     return h->wb.status == TSR_WB_PENDING &&
@@ -155,14 +155,17 @@ bool tessera_capture_wanted(const TesseraHead *h)
     return h->crc_enabled || h->wb.status == TSR_WB_PENDING;
 }
 
-/* Whether the next vblank has no picture taken, or there is time for it. */
+/* Whether the next vblank needs no picture, or the time budget allows one. */
 bool tessera_capture_now(const TesseraHead *h)
 {
     return !tessera_capture_wanted(h) ||
            tessera_clock_ns() >= h->s->picture_ns;
 }
 
-/* The device's other half of the time, of all heads together, is for others. */
+/*
+ * Leave at least half of the time to others: after a picture, wait for as long
+ * as it took. One budget serves all heads of the device.
+ */
 static void spend(TesseraState *s, uint64_t begin)
 {
     uint64_t now = tessera_clock_ns();
@@ -170,7 +173,9 @@ static void spend(TesseraState *s, uint64_t begin)
     s->picture_ns = now + MAX(now - begin, s->picture_us * 1000ULL);
 }
 
-/* One pass over the rows: their CRC, and themselves to @to, if not NULL. */
+/*
+ * Pass over all rows once. Return their CRC, and copy them to @to if not NULL.
+ */
 static uint32_t take_rows(TesseraHead *h, uint8_t *to)
 {
     uint32_t width = tessera_head_width(h), crc = crc32(0, NULL, 0);
@@ -193,8 +198,8 @@ static uint32_t take_rows(TesseraHead *h, uint8_t *to)
 }
 
 /*
- * The last @frames vblanks have begun a frame each; of those that came too
- * late to be looked at by themselves there is but one picture.
+ * The last @frames vblanks have begun a frame each. Frames that came too late
+ * to be composed one by one share one picture.
  */
 void tessera_capture_frame(TesseraHead *h, uint64_t frames)
 {

@@ -54,7 +54,7 @@ static uint64_t with_half(uint64_t old, bool hi, uint32_t value)
     return hi ? deposit64(old, 32, 32, value) : deposit64(old, 0, 32, value);
 }
 
-/* ---- Identification ---------------------------------------------------- */
+/* ---- Identification ------------------------------------------------------ */
 
 static uint32_t id_read(TesseraState *s, uint32_t addr)
 {
@@ -99,7 +99,7 @@ static uint32_t timestamp_read(TesseraState *s, uint32_t addr)
     return now;
 }
 
-/* ---- Control ----------------------------------------------------------- */
+/* ---- Control ------------------------------------------------------------- */
 
 static void reset_write(TesseraState *s, uint32_t addr, uint32_t value)
 {
@@ -197,7 +197,7 @@ static void mark_command_write(TesseraState *s, uint32_t addr, uint32_t value)
     }
 }
 
-/* ---- Interrupts and errors --------------------------------------------- */
+/* ---- Interrupts and errors ----------------------------------------------- */
 
 static uint32_t int_read(TesseraState *s, uint32_t addr)
 {
@@ -445,7 +445,7 @@ static uint32_t swr_window_read(TesseraState *s, uint32_t addr)
 static const Reg swr_window_regs[] = { { swr_window_read },
                                        { swr_window_read } };
 
-/* ---- Segment descriptors ----------------------------------------------- */
+/* ---- Segment descriptors ------------------------------------------------- */
 
 static uint32_t seg_name_word(const TesseraSegment *seg, uint32_t off)
 {
@@ -498,7 +498,7 @@ static bool seg_read(TesseraState *s, uint32_t addr, uint32_t *value)
     return true;
 }
 
-/* ---- Engines ----------------------------------------------------------- */
+/* ---- Engines ------------------------------------------------------------- */
 
 static uint32_t eng_read(TesseraEngine *e, uint32_t reg)
 {
@@ -603,7 +603,7 @@ static const EngineReg engine_regs[ENGINE_BYTES / 4] = {
     REGS(TSR_ENG_SLOT_BASE_LO, TSR_ENG_SLOT_SURFACE) = { slot_read },
 };
 
-/* ---- Dispatch ---------------------------------------------------------- */
+/* ---- Dispatch ------------------------------------------------------------ */
 
 /* A register that is there once, or NULL. */
 static const Reg *find_reg(uint32_t addr)

@@ -49,7 +49,7 @@
 #define MAX_IB_BYTES        (256 * MiB)
 #define WAIT_POLL_MS        64
 
-/* ---- Configuration ----------------------------------------------------- */
+/* ---- Configuration ------------------------------------------------------- */
 
 static const char *const descriptor_faults[] = {
     "none", "overlap", "coherent-memory", "id-zero", "duplicate-id",
@@ -126,7 +126,7 @@ static bool check_config(TesseraConfig *c, Error **errp)
            check_fault(c, errp);
 }
 
-/* ---- Reset ------------------------------------------------------------- */
+/* ---- Reset --------------------------------------------------------------- */
 
 /*
  * No engine writes to memory any more when the first device gets to its hold
@@ -170,7 +170,7 @@ static void run_state_changed(void *opaque, bool running, RunState state)
     tessera_range_views_write_back(s);
 }
 
-/* ---- Fault injection, settable while the device runs ------------------- */
+/* ---- Fault injection, settable while the device runs --------------------- */
 
 typedef struct FaultProperty {
     const char *name;
@@ -381,7 +381,7 @@ static void add_fault_properties(ObjectClass *klass)
         "Pages of RAM whose memory is kept apart from CPU caches (read-only)");
 }
 
-/* ---- Monitors, plugged while the device runs ---------------------------- */
+/* ---- Monitors, plugged while the device runs ----------------------------- */
 
 static const char *const connected_names[TSR_MAX_CRTCS] = {
     "connected0", "connected1", "connected2", "connected3",
@@ -420,7 +420,7 @@ static void add_connected_properties(ObjectClass *klass)
     }
 }
 
-/* ---- Properties -------------------------------------------------------- */
+/* ---- Properties ---------------------------------------------------------- */
 
 static const Property tessera_properties[] = {
     DEFINE_PROP_STRING("segments", TesseraState, cfg.segment_list),
@@ -521,7 +521,7 @@ static const char *const property_docs[][2] = {
       "id-zero, duplicate-id, too-many, host-aperture-visible" },
 };
 
-/* ---- Life cycle -------------------------------------------------------- */
+/* ---- Life cycle ---------------------------------------------------------- */
 
 /* Shared, as the host aperture maps pages of its file. */
 static bool use_memdev(TesseraState *s, Error **errp)

@@ -58,7 +58,7 @@ typedef struct DrawJob {
     Triangle tri;
 } DrawJob;
 
-/* ---- Set-up ------------------------------------------------------------ */
+/* ---- Set-up -------------------------------------------------------------- */
 
 static uint32_t check_defined(TesseraEngine *e, uint32_t mask)
 {
@@ -142,7 +142,7 @@ static uint32_t draw_decode(TesseraEngine *e, DrawJob *d, const uint32_t *p)
     return err;
 }
 
-/* ---- Triangles --------------------------------------------------------- */
+/* ---- Triangles ----------------------------------------------------------- */
 
 /* No step overflows: a product has 62 bits, and what is too large is refused. */
 static bool transform(const TesseraMicrocode *mc, unsigned int axis,
@@ -241,7 +241,7 @@ static bool span_find(const Triangle *t, int32_t y, int32_t *first,
     return lo <= hi;
 }
 
-/* ---- Attributes -------------------------------------------------------- */
+/* ---- Attributes ---------------------------------------------------------- */
 
 enum { ATTR_U = 4, ATTR_V, ATTRS };     /* before them, four of the colour */
 
