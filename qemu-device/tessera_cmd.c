@@ -1,8 +1,8 @@
 /*
  * Tessera virtual GPU: the command decoder
  *
- * A table of opcodes and a small handler for each. Packets come in a private
- * copy, so nothing the guest does meanwhile changes them. Called from engine
+ * A table of opcodes and a small handler for each. Handlers get a private copy
+ * of the packet, so the guest cannot change it meanwhile. Called from engine
  * threads, with no lock held.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -28,7 +28,7 @@ typedef struct Opcode {
     const char *name;
     uint16_t dwords;            /* 0: variable */
     uint8_t engines;
-    uint8_t flags;              /* header flags it knows */
+    uint8_t flags;              /* header flags that it accepts */
     uint32_t (*run)(TesseraEngine *e, const uint32_t *p);
 } Opcode;
 
@@ -43,8 +43,9 @@ static uint32_t packet_flags(uint32_t header)
 }
 
 /*
- * Let WAITs of other engines look again, behind a store. One that has looked
- * before the store finds that signals has changed, or is woken.
+ * Let WAITs of other engines read their values again after a store. An engine
+ * that read before the store either finds that signals has changed, or is
+ * woken.
  */
 static void wake_waits(TesseraState *s)
 {
@@ -70,7 +71,7 @@ static uint32_t write_u64(TesseraEngine *e, uint64_t addr, uint64_t value)
     if (addr % 8) {
         return TSR_ERR_PACKET;
     }
-    smp_mb(); /* what was done before is seen before the value is */
+    smp_mb(); /* order earlier accesses before the store of the value */
     err = tessera_dma_rw(&e->m, addr, &le, sizeof(le), true, true);
     wake_waits(e->s);
     return err;
@@ -153,7 +154,10 @@ static bool take_hang(TesseraEngine *e)
     if (likely(qatomic_read(&e->s->hang_engine) != want)) {
         return false;
     }
-    /* With the lock, who lets it go finds it before or behind this. */
+    /*
+     * Under the lock, so that tessera_engine_let_go() runs before or after
+     * this.
+     */
     qemu_mutex_lock(&e->lock);
     taken = qatomic_cmpxchg(&e->s->hang_engine, want, -1) == want;
     if (taken) {
@@ -166,7 +170,7 @@ static bool take_hang(TesseraEngine *e)
     return taken;
 }
 
-/* Fault injection: this job is the one to halt at. */
+/* Fault injection: whether the engine halts at this job. */
 static bool take_halt(TesseraEngine *e)
 {
     uint32_t left = qatomic_read(&e->halt_job);
@@ -182,7 +186,10 @@ static bool take_halt(TesseraEngine *e)
     return false;
 }
 
-/* Sleep as fault injection asks; false if a reset came. A pause cuts it. */
+/*
+ * Fault injection: sleep for @us microseconds, or until a request comes.
+ * Returns false for a reset or exit.
+ */
 static bool inject_delay(TesseraEngine *e, uint64_t us)
 {
     int64_t until = g_get_monotonic_time() + us;
@@ -202,7 +209,10 @@ static bool inject_delay(TesseraEngine *e, uint64_t us)
     return !tessera_stopping(&e->m);
 }
 
-/* Its own address space must not go from under it. */
+/*
+ * An IB at a virtual address must not change the address space that it is
+ * fetched through.
+ */
 static bool in_virtual_ib(TesseraEngine *e)
 {
     return e->ib.active && e->ib.vm;
@@ -227,12 +237,15 @@ static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
     if (us && !inject_delay(e, us)) {
         return TESSERA_STOPPED;
     }
-    /* Not begun: with its delay before it, it begins another time. */
+    /*
+     * The job has not begun. After the preemption it begins anew, delay
+     * included.
+     */
     if (us && qatomic_read(&e->preempt_req) &&
         qatomic_read(&e->m.attention)) {
         return TESSERA_RETRY;
     }
-    /* One in a buffer of the kernel is part of the ring's job. */
+    /* A JOB_BEGIN in a kernel IB is part of the ring's job. */
     if (!e->ib.active) {
         e->job_begun = true;
         e->job_head = e->head;
@@ -250,8 +263,9 @@ static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
 }
 
 /*
- * Not as an error of this job: whoever put it behind another is told which
- * failed. Of one that nobody knows the outcome of, it is not known to be good.
+ * Skip this job if an earlier one failed. The skip is no error of this job: the
+ * submitter of the dependency learns from the record which job failed. A record
+ * that cannot be read counts as a failure, too.
  */
 static uint32_t run_job_after(TesseraEngine *e, const uint32_t *p)
 {
@@ -321,7 +335,10 @@ static uint32_t write_record(TesseraEngine *e, uint64_t addr, uint64_t seqno)
     return tessera_dma_rw(&e->m, addr, rec, sizeof(rec), true, false);
 }
 
-/* Raise the vector unless an interrupt is under way that will see the fence. */
+/*
+ * Raise the vector unless a pending interrupt will make the driver see the
+ * fence.
+ */
 static uint32_t fence_interrupt(TesseraEngine *e)
 {
     uint32_t ack, sent, err;
@@ -342,7 +359,10 @@ static uint32_t fence_interrupt(TesseraEngine *e)
     return err;
 }
 
-/* Whatever comes meanwhile, the fence is finished first: but then at once. */
+/*
+ * Fault injection: delay the next step of the fence. A request ends the delay,
+ * but the fence is always completed.
+ */
 static void fence_gap(TesseraEngine *e)
 {
     uint32_t us = qatomic_read(&e->s->fence_gap_us);
@@ -404,7 +424,7 @@ static uint32_t run_wait(TesseraEngine *e, const uint32_t *p)
         return err;
     }
     if ((int64_t)(le64_to_cpu(now) - value) >= 0) {
-        smp_mb(); /* what was signalled is read after the value */
+        smp_mb(); /* order reads of the signalled data after the value */
         return TSR_ERR_NONE;
     }
     qatomic_set(&e->waiting, true);
@@ -480,7 +500,7 @@ bool tessera_cmd_length_ok(uint32_t header)
     return dwords >= 2 && dwords % 2 == 0 && dwords <= TSR_PKT_MAX_DWORDS;
 }
 
-/* Check and run one packet, whose length is already known to be sane. */
+/* Check and run one packet. The caller has checked its length. */
 uint32_t tessera_cmd_execute(TesseraEngine *e, const uint32_t *p, bool in_ib,
                              bool user)
 {

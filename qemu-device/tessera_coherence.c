@@ -1,19 +1,20 @@
 /*
- * Tessera virtual GPU: memory behind CPU caches
+ * Tessera virtual GPU: non-coherent guest memory
  *
- * An access to a page that CPUs have cached snoops their caches if its mapping
- * says so. Otherwise it goes past them: engines do not see what CPUs have
- * written, nor CPUs what engines write. Guest RAM plays the caches, and a page
- * that was reached past them has a second copy here, which plays the memory.
- * Accesses that snoop use guest RAM, others the copy. Maintenance commands
- * carry lines from one to the other, and nothing else does: caches here never
- * write back by themselves, and always hold what was there before an engine
- * wrote, as if a CPU had just loaded it. So what is forgotten shows.
+ * An access to a page that CPUs have cached snoops their caches if the mapping
+ * of the page says so. Otherwise it bypasses them: engines do not see what CPUs
+ * wrote, and CPUs do not see what engines write. Guest RAM plays the role of
+ * the caches. For each page that was accessed without snooping, this unit has a
+ * copy that plays the role of DRAM. Snooping accesses use guest RAM, others use
+ * the copy. Only maintenance commands copy lines between the two. The modelled
+ * caches never write back by themselves, and always hold the bytes from before
+ * an engine's write, as if a CPU had just loaded them. So each forgotten
+ * maintenance command becomes visible.
  *
- * Copies are found by the host address of their page, whatever addresses an
- * IOMMU has for it. One lives as long as its RAM and the device; a reset keeps
- * it. Commands come under the BQL, accesses from engine threads. The lock is
- * for the table only and is the innermost.
+ * Copies are found by the host address of their page, whatever bus address an
+ * IOMMU gives it. A copy lives as long as its RAM and the device. A reset keeps
+ * it. Commands run under the BQL, accesses in engine threads. The lock guards
+ * only the table, and is innermost.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -30,14 +31,14 @@
 #define LINES       (TSR_PAGE_SIZE / LINE)
 
 typedef struct CachedPage {
-    uint8_t mem[TSR_PAGE_SIZE];     /* what the memory holds */
-    uint8_t loaded[TSR_PAGE_SIZE];  /* what caches got from it */
-    uint64_t known;                 /* lines of the two that count; atomic */
+    uint8_t mem[TSR_PAGE_SIZE];     /* contents of DRAM */
+    uint8_t loaded[TSR_PAGE_SIZE];  /* what the caches loaded from it */
+    uint64_t known;                 /* lines that are valid in both; atomic */
 } CachedPage;
 
 struct TesseraCoherence {
     QemuMutex lock;
-    GHashTable *pages;              /* host page: CachedPage */
+    GHashTable *pages;              /* host page to CachedPage */
     RAMBlockNotifier notifier;
     Error *migration_blocker;       /* with io-coherent=off */
 };
@@ -46,7 +47,7 @@ QEMU_BUILD_BUG_ON(LINES != 64);
 
 /* ---- Pages --------------------------------------------------------------- */
 
-/* Of a page that nobody has cared for, nobody knows what the memory holds. */
+/* The DRAM contents of a page are undefined until a command defines them. */
 static CachedPage *page_new(void)
 {
     CachedPage *page = g_new(CachedPage, 1);
@@ -73,7 +74,7 @@ static CachedPage *page_of(TesseraCoherence *c, const uint8_t *ram)
     return page;
 }
 
-/* Whether a CPU has changed a line since its cache got it. */
+/* Whether a CPU has changed a line since its cache loaded it. */
 static bool line_is_dirty(const CachedPage *page, unsigned int line,
                           const uint8_t *ram)
 {
@@ -84,8 +85,9 @@ static bool line_is_dirty(const CachedPage *page, unsigned int line,
 /* ---- Engines ------------------------------------------------------------- */
 
 /*
- * To read such a line is to read old bytes. To write it is no better: the
- * cache writes it back some day, over what was written.
+ * Report an access to a line that is dirty in a cache. A read returns old
+ * bytes. A write is wrong, too: the cache may write the line back later, over
+ * the written bytes.
  */
 static void referee(TesseraMaster *m, const CachedPage *page, uint64_t addr,
                     const TesseraRun *run)
@@ -103,8 +105,8 @@ static void referee(TesseraMaster *m, const CachedPage *page, uint64_t addr,
 }
 
 /*
- * As tessera_ram_begin(), of what CPUs can have cached: not the device's own
- * memory, of which nobody needs two copies.
+ * Like tessera_ram_begin(), but only for memory that CPUs can cache. The
+ * device's own memory is refused, as it needs no second copy.
  */
 static uint32_t ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
                           bool write, bool injectable, TesseraRun *run)
@@ -118,7 +120,9 @@ static uint32_t ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
     return err;
 }
 
-/* As tessera_ram_begin(), past the caches that have the page: to its end. */
+/*
+ * Like tessera_ram_begin(), but bypass the caches, and stop at the page's end.
+ */
 uint32_t tessera_coherence_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
                                  bool write, TesseraRun *run)
 {
@@ -142,7 +146,10 @@ uint32_t tessera_coherence_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
 
 /* ---- Commands ------------------------------------------------------------ */
 
-/* A store that changes nothing is not seen, so some are told: @stored. */
+/*
+ * Write a line back. A store of equal bytes is invisible here, so WRITE_BACK
+ * sets @stored: then the line counts as dirty in any case.
+ */
 static void clean_line(CachedPage *page, unsigned int line, const uint8_t *ram,
                        bool stored)
 {
@@ -153,7 +160,7 @@ static void clean_line(CachedPage *page, unsigned int line, const uint8_t *ram,
     }
 }
 
-/* A store that was seen, and is about to be lost. */
+/* Whether an invalidation would lose a store. */
 static bool line_is_stored(const CachedPage *page, unsigned int line,
                            const uint8_t *ram)
 {
@@ -161,7 +168,7 @@ static bool line_is_stored(const CachedPage *page, unsigned int line,
            memcmp(page->loaded + line * LINE, ram, LINE);
 }
 
-/* Other CPUs may be writing lines that need not change: these are left alone. */
+/* Do not write unchanged lines: another CPU may be writing to them. */
 static void invalidate_line(CachedPage *page, unsigned int line, uint8_t *ram)
 {
     memcpy(page->loaded + line * LINE, page->mem + line * LINE, LINE);
@@ -176,7 +183,7 @@ static bool invalidates(uint32_t command)
     return command == TSR_COH_INVALIDATE || command == TSR_COH_FLUSH;
 }
 
-/* Lines of one page; returns how many bytes those are. */
+/* Run a command on lines of one page. Returns the number of bytes. */
 static uint64_t maintain_page(TesseraState *s, uint32_t command, uint64_t addr,
                               uint8_t *ram, uint64_t len)
 {
@@ -204,7 +211,7 @@ static uint64_t maintain_page(TesseraState *s, uint32_t command, uint64_t addr,
     return len;
 }
 
-/* Whole lines, in the order of addresses, up to the first that is no RAM. */
+/* Run a command on whole lines, in ascending order, up to the first non-RAM. */
 static uint32_t maintain(TesseraState *s, uint32_t command, uint64_t *at)
 {
     uint64_t end, done;
@@ -256,7 +263,7 @@ static bool command_write(TesseraState *s, uint32_t command)
 
 /* ---- Registers ----------------------------------------------------------- */
 
-/* False if there is no such register to be read. */
+/* Returns false if no readable register has this address. */
 bool tessera_coherence_read(TesseraState *s, uint32_t addr, uint32_t *value)
 {
     switch (addr) {
@@ -274,7 +281,9 @@ bool tessera_coherence_read(TesseraState *s, uint32_t addr, uint32_t *value)
     }
 }
 
-/* False if there is none to be written, or it does not take the value. */
+/*
+ * Returns false if no writable register has this address, or for a bad value.
+ */
 bool tessera_coherence_write(TesseraState *s, uint32_t addr, uint32_t value)
 {
     switch (addr) {
@@ -315,8 +324,8 @@ static gboolean page_in_range(gpointer key, gpointer value, gpointer opaque)
 }
 
 /*
- * RAM goes, and other RAM may get its host addresses: so its copies go. No
- * engine has one any more. An engine finds RAM in a memory map and
+ * RAM is removed, and other RAM may reuse its host addresses, so drop its
+ * copies. No engine uses one any more: an engine finds RAM in a memory map and
  * uses it inside one RCU critical section, and the map holds the RAM until such
  * sections have ended.
  */
@@ -330,7 +339,7 @@ static void ram_removed(RAMBlockNotifier *n, void *host, size_t size,
     g_hash_table_foreach_remove(c->pages, page_in_range, &range);
 }
 
-/* How many pages have a copy. */
+/* The number of pages that have a copy. */
 uint32_t tessera_coherence_pages(TesseraState *s)
 {
     TesseraCoherence *c = s->coherence;
@@ -342,7 +351,7 @@ uint32_t tessera_coherence_pages(TesseraState *s)
     return g_hash_table_size(c->pages);
 }
 
-/* Guest RAM is about to be loaded: copies are of what was there before. */
+/* Drop all copies, because guest RAM is about to be loaded. */
 void tessera_coherence_forget(TesseraState *s)
 {
     QEMU_LOCK_GUARD(&s->coherence->lock);
@@ -355,8 +364,9 @@ bool tessera_coherence_init(TesseraState *s, Error **errp)
     Error *blocker = NULL;
 
     /*
-     * The copies would have to travel, by names that both sides know. A device
-     * that can snoop rarely has any; see tessera_pre_save().
+     * Copies do not migrate: their host addresses mean nothing to the
+     * destination. A device that can snoop rarely has any; see
+     * tessera_pre_save().
      */
     if (!s->cfg.io_coherent) {
         error_setg(&blocker, "tessera: io-coherent=off does not migrate");
@@ -374,7 +384,7 @@ bool tessera_coherence_init(TesseraState *s, Error **errp)
     return true;
 }
 
-/* The device goes; a vCPU may still be on its way to a register. */
+/* The device is removed, but a vCPU may still access a register. */
 void tessera_coherence_fini(TesseraState *s)
 {
     if (s->coherence) {

@@ -1,5 +1,5 @@
 /*
- * Tessera virtual GPU: memory behind CPU caches
+ * Tessera virtual GPU: non-coherent guest memory
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,14 +1,15 @@
 /*
  * Tessera virtual GPU: differences between versions of QEMU
  *
- * Everything in which QEMU 10.0 and later versions differ, as far as the device
- * and the ram-*.[ch] files are concerned. The code uses the newest names. This
- * header maps them to older ones. Headers that have moved have a macro each,
- * to be used as #include MACRO. A guard looks for a header or a macro where one
- * came with the change, and for the version of QEMU elsewhere.
+ * This header collects the differences between QEMU 10.0 and later versions
+ * that concern the device and the ram-*.[ch] files. The code uses the newest
+ * names, and this header maps them to older ones. For each header that has
+ * moved there is a macro, to be used as #include MACRO. If a header or a macro
+ * came with a change, the guard tests for it. Otherwise it tests the version of
+ * QEMU.
  *
- * A patch to QEMU would not need this file. See the chapter on versions of QEMU
- * in the hardware document for what was built and what was only read.
+ * A patch to QEMU would not need this file. The chapter on versions of QEMU in
+ * the hardware document says which entries were built and which were only read.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,7 +22,7 @@
 
 /* ---- Headers ------------------------------------------------------------- */
 
-/* 10.1: exec/ has become what depends on the target, system/ the rest. */
+/* 10.1: exec/ keeps the target-dependent headers, system/ has the others. */
 #if __has_include("system/memory.h")
 #define COMPAT_MEMORY_H           "system/memory.h"
 #else
@@ -62,14 +63,14 @@
 #define COMPAT_PHYSMEM_H          "exec/ram_addr.h"
 #endif
 
-/* qemu_ram_pagesize(), ram_block_discard_range() and others of a RAMBlock */
+/* qemu_ram_pagesize(), ram_block_discard_range() and similar functions */
 #if __has_include("system/physmem.h")
 #define COMPAT_RAMBLOCK_API_H     "system/ramblock.h"
 #else
 #define COMPAT_RAMBLOCK_API_H     "exec/cpu-common.h"
 #endif
 
-/* 11: hw/ has become hw/core/ for what is no device. */
+/* 11: headers in hw/ that describe no device moved to hw/core/. */
 #if __has_include("hw/core/boards.h")
 #define COMPAT_BOARDS_H           "hw/core/boards.h"
 #else
@@ -92,7 +93,7 @@
 
 /* ---- QOM ----------------------------------------------------------------- */
 
-/* What class_init() gets beside the class: const since 10.1. */
+/* The type of class_init()'s data argument: const since 10.1. */
 #define TesseraClassData        typeof(*((TypeInfo *)NULL)->class_data)
 
 /* ---- Memory -------------------------------------------------------------- */
@@ -103,7 +104,7 @@
 #define physical_memory_range_any_dirty \
     cpu_physical_memory_get_dirty
 #else
-/* There is no function for ranges any more, so look at each page. */
+/* The function for ranges is gone, so test each page. */
 #define physical_memory_range_any_dirty(start, len, client) ({ \
     ram_addr_t _at = (start), _end = _at + (len); \
     bool _any = false; \
@@ -114,7 +115,7 @@
 })
 #endif
 
-/* 11: a guest_memfd may be shared, too, so the name says which one is meant. */
+/* 11: the name distinguishes a private guest_memfd from a shared one. */
 #ifndef RAM_GUEST_MEMFD_PRIVATE
 #define memory_region_has_guest_memfd_private memory_region_has_guest_memfd
 #endif
@@ -130,7 +131,7 @@
 #endif
 
 /*
- * What GraphicHwOps.gfx_update returns: since 11.1, whether the picture is
+ * The result of GraphicHwOps.gfx_update: since 11.1, whether the picture is
  * complete.
  */
 #if TESSERA_QEMU_SINCE(11, 1)

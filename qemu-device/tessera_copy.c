@@ -1,9 +1,9 @@
 /*
  * Tessera virtual GPU: FILL and COPY
  *
- * Rectangles of texels through slots, in any pair of layouts. Work goes in
- * bands of at most one tile row and can be left between them. Called
- * from engine threads by the command decoder.
+ * These packets work on rectangles of texels in slots, in any pair of layouts.
+ * The work is done in bands of at most one tile row, and can be interrupted
+ * between them. Called from engine threads by the command decoder.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,13 +28,13 @@ static void pattern_fill(uint8_t *dst, size_t bytes, uint32_t value,
     }
 }
 
-/* Rows left in the band that @y starts, never across a tile row. */
+/* Rows of the band that starts at @y. A band never crosses a tile row. */
 static uint32_t band_rows(uint32_t y, uint32_t left)
 {
     return MIN(left, TSR_TILE_ROWS - y % TSR_TILE_ROWS);
 }
 
-/* progress: rows done; bytes of the rows of the next band. */
+/* progress[]: finished rows; finished bytes of each row of the next band. */
 static uint32_t fill_bands(TesseraEngine *e, TesseraView *v,
                            const TesseraRect *r)
 {
@@ -93,13 +93,13 @@ typedef struct CopyJob {
     TesseraView dview, sview;
     TesseraRect drect, srect;
     bool backward;              /* bottom row first, for overlaps */
-    bool stream;                /* too much for the caches */
+    bool stream;                /* bypass the caches of the host */
 } CopyJob;
 
 /*
- * Inside the host's caches a copy is twice as fast as past them, as long as
- * both sides of it fit. What hosts say of their last cache is of no help: it
- * may be the sum of several, and others use it too.
+ * A cached copy is twice as fast as a streaming one as long as both sides fit
+ * into the host's caches. The cache size that hosts report is no help: it may
+ * be the sum of several caches, and other threads use them, too.
  */
 static bool too_much_for_caches(uint64_t bytes)
 {
@@ -107,8 +107,8 @@ static bool too_much_for_caches(uint64_t bytes)
 }
 
 /*
- * Both sides linear: row by row, or all at once where rows touch. progress:
- * rows done; bytes of the next one.
+ * Both sides are linear: copy row by row, or all rows at once if they are
+ * contiguous. progress[]: finished rows; finished bytes of the next row.
  */
 static uint32_t copy_linear(TesseraEngine *e, CopyJob *job)
 {
@@ -145,7 +145,10 @@ static bool whole_tiles(const TesseraRect *r)
            r->rows == TSR_TILE_ROWS;
 }
 
-/* Layouts differ and one side is linear: straight between the two, mostly. */
+/*
+ * The layouts differ. If one side is linear, copy without the intermediate
+ * band. Returns false if that is not possible.
+ */
 static bool copy_band_direct(CopyJob *job, TesseraRect *d, TesseraRect *s,
                              uint32_t *err)
 {
@@ -176,7 +179,7 @@ static uint32_t copy_band_layouts(TesseraEngine *e, CopyJob *job,
         return err;
     }
     lin = tessera_band(e, stride * d->rows);
-    /* The band is read at once. */
+    /* The band is read again at once, so keep it in the caches. */
     s->stream = false;
     err = tessera_rect_read(&job->sview, s, lin, stride);
     d->stream = job->stream;
@@ -204,8 +207,8 @@ static uint32_t copy_band(TesseraEngine *e, CopyJob *job, TesseraRect *d,
 }
 
 /*
- * A side is tiled, so rows are at most TSR_SURF_MAX_PITCH long. progress: rows
- * done, in whole bands; bytes of the next band.
+ * At least one side is tiled, so rows are at most TSR_SURF_MAX_PITCH long.
+ * progress[]: finished rows, in whole bands; finished bytes of the next band.
  */
 static uint32_t copy_tiled(TesseraEngine *e, CopyJob *job)
 {

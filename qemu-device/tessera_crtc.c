@@ -1,10 +1,11 @@
 /*
  * Tessera virtual GPU: CRTCs
  *
- * When frames begin, and what they show. Vblanks are times on the device
- * clock: the timer only runs where somebody waits for one, and whoever looks
- * at a head brings it up to date first, so that no register tells how late a
- * timer was. Called under the BQL, by vCPUs and in the main loop.
+ * This unit decides when frames begin and what they show. Vblanks are times on
+ * the device clock. The timer runs only while something waits for a vblank.
+ * Each access to a head first processes all vblanks that are due, so no
+ * register reveals how late a timer fired. Called under the BQL, by vCPUs and
+ * in the main loop.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -33,13 +34,15 @@ static uint64_t frame_ns(const TesseraHead *h)
     return lines_ns(h, total_lines(h));
 }
 
-/* Whether frames may wait for a commit. */
+/* Whether a frame may be extended until a commit (variable refresh). */
 static bool varies(const TesseraHead *h)
 {
     return h->shown.vrr_total > total_lines(h);
 }
 
-/* From one vblank to the next, as things are. */
+/*
+ * Time from the last vblank to the next one, with or without a commit waiting.
+ */
 static uint64_t interval_ns(const TesseraHead *h)
 {
     return lines_ns(h, !h->armed && varies(h) ? h->shown.vrr_total
@@ -58,7 +61,7 @@ static bool mode_ok(const TesseraHead *h)
            frame_ns(h) <= TSR_CRTC_MAX_FRAME_NS;
 }
 
-/* The line that is scanned; vblank begins behind the last active one. */
+/* The line that is scanned out. Vblank begins after the last active line. */
 uint32_t tessera_crtc_line(const TesseraHead *h)
 {
     uint32_t height = tessera_head_height(h);
@@ -70,14 +73,15 @@ uint32_t tessera_crtc_line(const TesseraHead *h)
     lines = (tessera_clock_ns() - h->vblank_ns) * total_lines(h) /
             frame_ns(h);
     return lines < total_lines(h) ? (height + lines) % total_lines(h)
-                                  : height; /* a frame that waits to end */
+                                  /* an extended frame stays in vblank */
+                                  : height;
 }
 
 /* ---- Vblank -------------------------------------------------------------- */
 
 /*
- * What somebody may wait for is told; who commits at once, and replaces
- * nothing, knows.
+ * Latch the registers of the last commit. @told raises the interrupt that a
+ * client may wait for. An async commit that replaces no waiting one needs none.
  */
 static void latch(TesseraHead *h, uint64_t ns, bool told)
 {
@@ -93,7 +97,7 @@ static void latch(TesseraHead *h, uint64_t ns, bool told)
     }
 }
 
-/* Each plane is blamed once for what it was told to show. */
+/* Report bad memory of each plane, once per committed state. */
 static void referee(TesseraHead *h)
 {
     for (uint32_t i = 0; h->s->cfg.strict && i < TSR_NUM_PLANES; i++) {
@@ -121,7 +125,10 @@ static void vblank(TesseraHead *h, uint64_t frames)
     tessera_irq_head(h, TSR_CRTC_INT_VBLANK);
 }
 
-/* The vblanks up to now; unless they @must, none that there is no time for. */
+/*
+ * Process the vblanks up to now. Unless @must, postpone those that need a
+ * picture while the time budget is used up.
+ */
 static void pass_vblanks(TesseraHead *h, bool must)
 {
     uint64_t now = tessera_clock_ns(), step;
@@ -129,7 +136,7 @@ static void pass_vblanks(TesseraHead *h, bool must)
     if (!h->enabled || !h->s->vm_running) {
         return;
     }
-    /* The clock may be another one's, who sent us this state. */
+    /* The state may come from a machine with another clock. */
     h->vblank_ns = MIN(h->vblank_ns, now);
     h->arm_ns = MIN(h->arm_ns, now);
     while (now - h->vblank_ns >= (step = interval_ns(h)) &&
@@ -145,17 +152,17 @@ static void pass_vblanks(TesseraHead *h, bool must)
     }
 }
 
-/* Before a write that the vblanks up to now come before. */
+/* Called before a write that must take effect after all vblanks up to now. */
 void tessera_crtc_sync(TesseraHead *h)
 {
     pass_vblanks(h, true);
 }
 
 /*
- * Before a register is read. Vblanks that want a picture wait while the device
- * has spent more than half of the time on pictures: a guest that reads all the
- * time would leave the BQL to no other thread. Neither their times nor the
- * order of events change.
+ * Called before a register is read. Vblanks that need a picture are postponed
+ * while the device has spent more than half of the time on pictures. Otherwise
+ * a guest that reads in a loop would keep the BQL from all other threads.
+ * Postponing changes neither the times of vblanks nor the order of events.
  */
 void tessera_crtc_look(TesseraHead *h)
 {
@@ -172,7 +179,7 @@ static bool shows_anything(const TesseraHead *h)
     return false;
 }
 
-/* An idle head wakes nobody. */
+/* An idle head needs no timer. */
 static bool timer_wanted(const TesseraHead *h)
 {
     return h->enabled &&
@@ -193,21 +200,21 @@ static void rearm(TesseraHead *h, uint64_t not_before_ns)
     if (tessera_capture_wanted(h)) {
         at = MAX(at, h->s->picture_ns);
     }
-    /* To set it wakes the main loop, which wants the BQL then. */
+    /* Setting a timer wakes the main loop, which then takes the BQL. */
     if (timer_expire_time_ns(h->timer) != at) {
         timer_mod(h->timer, at);
     }
 }
 
-/* After anything that may have changed when somebody waits for a vblank. */
+/* Called after any change of what the timer depends on. */
 void tessera_crtc_rearm(TesseraHead *h)
 {
     rearm(h, 0);
 }
 
 /*
- * The guest says how much there is to do for a frame, and others want the BQL:
- * they have it for as long as that took.
+ * The guest decides how much work a frame takes, so the timer pauses for as
+ * long as the work took. Meanwhile other threads can get the BQL.
  */
 static void timer_cb(void *opaque)
 {
@@ -230,7 +237,7 @@ void tessera_crtc_fini(TesseraHead *h)
     h->timer = NULL;
 }
 
-/* ---- What registers ask for ---------------------------------------------- */
+/* ---- Requests of registers ----------------------------------------------- */
 
 static void enable(TesseraHead *h)
 {
@@ -256,7 +263,7 @@ static void disable(TesseraHead *h)
     h->enabled = false;
 }
 
-/* False for unknown bits. */
+/* Returns false for unknown bits. */
 bool tessera_crtc_control(TesseraHead *h, uint32_t value)
 {
     if (value & ~TSR_CRTC_ENABLE) {
@@ -270,7 +277,7 @@ bool tessera_crtc_control(TesseraHead *h, uint32_t value)
     return true;
 }
 
-/* What is being committed may be refused for no reason, too. */
+/* Fault injection may refuse a plane as well, but only in a new commit. */
 static uint32_t check_plane(TesseraHead *h, const TesseraScanout *o,
                             uint32_t plane)
 {
@@ -291,7 +298,7 @@ static uint32_t check(TesseraHead *h, const TesseraScanout *o)
     return err;
 }
 
-/* Whether what is committed is in error, of which the guest is told. */
+/* Return whether the commit has an error, and report it to the guest. */
 static bool refused(TesseraHead *h, uint32_t how, uint32_t err)
 {
     trace_tessera_crtc_commit(h->index, h->committed + 1, how, err);
@@ -302,7 +309,7 @@ static bool refused(TesseraHead *h, uint32_t how, uint32_t err)
     return err;
 }
 
-/* One plane, whatever else waits for a vblank. */
+/* Commit one plane at once, independent of a waiting commit. */
 static void commit_plane(TesseraHead *h, uint32_t plane)
 {
     size_t bytes = sizeof(h->regs.plane[plane]);
@@ -332,11 +339,11 @@ static void commit_all(TesseraHead *h, uint32_t how)
     }
     h->armed = true;
     h->arm_ns = tessera_clock_ns();
-    /* A frame of variable length may have waited for that. */
+    /* A variable-length frame ends with this commit. */
     tessera_crtc_sync(h);
 }
 
-/* False if it is no way to commit. */
+/* Returns false for an unknown kind of commit. */
 bool tessera_crtc_commit(TesseraHead *h, uint32_t how)
 {
     if (how >= TSR_COMMIT_PLANE(0) && how < TSR_COMMIT_PLANE(TSR_NUM_PLANES)) {
@@ -357,7 +364,7 @@ static bool scanouts_valid(TesseraHead *h)
            !check(h, &h->shown) && (!h->armed || !check(h, &h->next));
 }
 
-/* Whether a state could have come about; what runs relies on these. */
+/* Whether a loaded state is possible. The other functions rely on this. */
 bool tessera_crtc_valid(TesseraHead *h)
 {
     return (!h->enabled || mode_ok(h)) && scanouts_valid(h) &&

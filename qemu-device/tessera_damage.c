@@ -1,14 +1,14 @@
 /*
- * Tessera virtual GPU: what of the screens has changed
+ * Tessera virtual GPU: damage tracking of screens
  *
- * Tells a console whether a head shows another picture than the one that was
- * drawn last. The picture depends on the latched registers and on the memory of
- * the planes. VRAM has a dirty log for displays: CPUs, engines, swizzling
- * ranges and other devices mark it where they write. The host aperture has a
- * log of its own, which is carried over first. Both logs are on only while
- * consoles are looked at: under KVM they cost a fault for each page written.
- * In strict mode the referee may change its verdict on a page without a write,
- * so there every picture is new. Called under the BQL, in the main loop.
+ * Tells a console whether the picture of a head has changed since it was last
+ * drawn. The picture depends on the latched registers and on the memory of the
+ * planes. VRAM has a dirty log for displays: CPUs, engines, swizzling ranges
+ * and other devices mark their writes in it. The host aperture has a log of its
+ * own, which is merged first. Both logs are enabled only while a console is
+ * being watched, because under KVM they cost a fault for each written page.
+ * Strict mode may change its verdict on a page without a write, so in that mode
+ * every picture counts as changed. Called under the BQL, in the main loop.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,13 +19,15 @@
 #include "tessera_plane.h"
 #include "tessera_range_view.h"
 
-/* A mark may be taken before the bytes are there: see ram-dirty.h. */
+/* A mark may be taken before its bytes are visible: see ram-dirty.h. */
 #define DRAW_TWICE  2
 
-/* A console that nobody has looked at for once or twice as long is unwatched. */
+/*
+ * A console counts as unwatched after one or two such periods without updates.
+ */
 #define UNWATCHED_NS    (5 * NANOSECONDS_PER_SECOND)
 
-/* Damage heads with planes that were written inside [@from, @end). */
+/* Damage all heads with a plane that was written inside [@from, @end). */
 static void damage_heads(TesseraState *s, DirtyBitmapSnapshot *snap,
                          uint64_t from, uint64_t end)
 {
@@ -48,7 +50,7 @@ static void damage_heads(TesseraState *s, DirtyBitmapSnapshot *snap,
     }
 }
 
-/* Take the marks of a plane's memory: they are other planes' marks, too. */
+/* Take the marks of a plane's memory. They may belong to other planes, too. */
 static void take_marks(TesseraState *s, const uint32_t *regs)
 {
     g_autofree DirtyBitmapSnapshot *snap = NULL;
@@ -75,7 +77,10 @@ static void set_log(TesseraState *s, bool log)
     memory_region_transaction_commit();
 }
 
-/* Somebody looks. What was written while nobody did has left no marks. */
+/*
+ * A console is updated, so enable the log. Writes before this have left no
+ * marks, so damage all heads.
+ */
 static void watch(TesseraState *s)
 {
     s->looked = true;
@@ -101,7 +106,7 @@ static void log_timer(void *opaque)
     }
 }
 
-/* Whether the head's picture is to be drawn now, since it has changed. */
+/* Whether the picture may have changed and has to be drawn now. */
 bool tessera_damage_take(TesseraHead *h)
 {
     TesseraState *s = h->s;
@@ -123,7 +128,7 @@ bool tessera_damage_take(TesseraHead *h)
     return damaged;
 }
 
-/* The picture is to be drawn, whatever has changed. */
+/* Draw the picture at the next update, whether it has changed or not. */
 void tessera_damage_all(TesseraHead *h)
 {
     h->damaged = DRAW_TWICE;

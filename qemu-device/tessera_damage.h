@@ -1,5 +1,5 @@
 /*
- * Tessera virtual GPU: what of the screens has changed
+ * Tessera virtual GPU: damage tracking of screens
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

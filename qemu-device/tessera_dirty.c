@@ -1,20 +1,20 @@
 /*
- * Tessera virtual GPU: VRAM that was written
+ * Tessera virtual GPU: dirty spans of VRAM
  *
- * Marks it in the dirty logs, whole spans at a time.
+ * Marks them in the dirty logs, one call for a whole span.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "tessera_dirty.h"
 
-/* The span is marked, and empty. False if it was. */
+/* Mark the span and empty it. Returns false if it was empty. */
 bool tessera_dirty_mark(MemoryRegion *mr, TesseraSpan *span)
 {
     bool any = span->lo < span->hi;
 
     if (any) {
-        smp_wmb();              /* bytes before marks */
+        smp_wmb();              /* store the bytes before the marks */
         memory_region_set_dirty(mr, span->lo, span->hi - span->lo);
     }
     span->lo = span->hi = 0;

@@ -1,5 +1,5 @@
 /*
- * Tessera virtual GPU: VRAM that was written
+ * Tessera virtual GPU: dirty spans of VRAM
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,8 +14,8 @@
 #define TESSERA_DIRTY_MOST  (4 * 1024 * 1024)   /* joined in one go */
 
 /*
- * Collect what was written, so that marks are set per range. False: nothing was
- * done, and the span is to be marked first.
+ * Join a written range to the span, so that one call marks many writes. Returns
+ * false, with the span unchanged, if the span has to be marked first.
  */
 static inline bool tessera_dirty_join(TesseraSpan *span, uint64_t offset,
                                       uint64_t len)

@@ -1,9 +1,9 @@
 /*
  * Tessera virtual GPU: the display
  *
- * The heads' registers and their life. Each access brings its head up to date
- * first. Called under the BQL: by vCPUs for registers, in the main loop for
- * consoles.
+ * The registers of the heads and their life cycle. Each access first processes
+ * the vblanks of its head that are due. Called under the BQL: by vCPUs for
+ * registers, in the main loop for consoles.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -52,7 +52,7 @@ static uint32_t gamma_read(TesseraHead *h)
     return value;
 }
 
-/* What is there to see of frames and commits. */
+/* Read the state of frames and commits. */
 static bool timing_read(TesseraHead *h, uint32_t reg, uint32_t *value)
 {
     switch (reg) {
@@ -200,7 +200,7 @@ static uint32_t plane_bits(uint32_t reg)
     }
 }
 
-/* A register of a plane, as written last; or NULL. */
+/* Find the last written value of a plane register, or NULL. */
 static uint32_t *plane_reg(TesseraHead *h, uint32_t reg, uint32_t *bits)
 {
     uint32_t plane = (reg - TSR_PLANE(0)) / (TSR_PLANE(1) - TSR_PLANE(0));
@@ -214,7 +214,7 @@ static uint32_t *plane_reg(TesseraHead *h, uint32_t reg, uint32_t *bits)
     return &h->regs.plane[plane][at / 4];
 }
 
-/* A register that is memory and nothing else; or NULL. */
+/* Find a register without side effects, or NULL. */
 static uint32_t *plain_reg(TesseraHead *h, uint32_t reg, uint32_t *bits)
 {
     *bits = UINT32_MAX;
@@ -327,7 +327,7 @@ static uint32_t pending_heads(TesseraState *s)
     return heads;
 }
 
-/* False where there is no such register, or none to read. */
+/* Returns false if no readable register has this address. */
 bool tessera_display_read(TesseraState *s, uint32_t addr, uint32_t *value)
 {
     TesseraHead *h = find_head(s, addr);
@@ -350,14 +350,17 @@ bool tessera_display_read(TesseraState *s, uint32_t addr, uint32_t *value)
            signal_read(h, reg, value);
 }
 
-/* Others take effect with a commit, or without regard to vblanks. */
+/*
+ * Whether a write must follow all vblanks up to now. Other registers take
+ * effect at a commit, or independently of vblanks.
+ */
 static bool follows_vblanks(uint32_t reg)
 {
     return reg == TSR_CRTC_COMMIT || reg == TSR_CRTC_CONTROL ||
            reg == TSR_CRTC_CRC_CONTROL;
 }
 
-/* False where there is no such register, or none to write now. */
+/* Returns false if no register at this address can be written now. */
 bool tessera_display_write(TesseraState *s, uint32_t addr, uint32_t value)
 {
     TesseraHead *h = find_head(s, addr);
@@ -377,11 +380,11 @@ bool tessera_display_write(TesseraState *s, uint32_t addr, uint32_t value)
     return ok;
 }
 
-/* ---- Life ---------------------------------------------------------------- */
+/* ---- Life cycle ---------------------------------------------------------- */
 
 static void draw(TesseraHead *h)
 {
-    /* Also while a state comes in, of which nothing has been checked. */
+    /* QEMU also calls this while a state is loaded that was not checked yet. */
     if (h->s->distrusted) {
         return;
     }
@@ -406,10 +409,10 @@ static const GraphicHwOps head_ops = {
 };
 
 /*
- * The console stays, and says what has become of the device. QEMU calls ui_info
- * from a timer of the console, which qemu_graphic_console_close() leaves armed
- * and which does not look whether the function is still there. No public
- * function disarms it.
+ * The console stays, and shows that the device is gone. QEMU calls ui_info from
+ * a timer of the console. qemu_graphic_console_close() leaves the timer armed,
+ * and the timer calls ui_info even if the callback is gone. No public function
+ * disarms it.
  */
 static void close_console(QemuConsole *con)
 {
@@ -417,7 +420,7 @@ static void close_console(QemuConsole *con)
     timer_del(con->ui_timer);
 }
 
-/* Everything a reset does not bring about by itself. */
+/* Initialize what a reset does not. */
 static void head_init(TesseraState *s, uint32_t index)
 {
     TesseraHead *h = &s->heads[index];
@@ -468,7 +471,10 @@ void tessera_display_free(TesseraState *s)
     s->num_heads = 0;
 }
 
-/* All but the monitor, which stays plugged, and what it would like to show. */
+/*
+ * Reset everything but the connected monitor and the size that the console asks
+ * for.
+ */
 static void head_reset(TesseraHead *h)
 {
     tessera_damage_all(h);
@@ -507,7 +513,7 @@ void tessera_display_reset(TesseraState *s)
     }
 }
 
-/* Somebody plugs a monitor, or pulls it out. */
+/* A monitor is connected or disconnected. */
 void tessera_display_plug(TesseraState *s, uint32_t index, bool connected)
 {
     s->cfg.connected = deposit32(s->cfg.connected, index, 1, connected);

@@ -9,57 +9,58 @@
 #include "tessera.h"
 
 /*
- * The states of an engine's thread; the requests are flags under its lock, and
- * of several the one higher up goes first:
+ * The states of an engine's thread. Requests are flags under its lock. If there
+ * are several, the one higher up in this list is handled first:
  *
- *                    exiting                      unplug
- *      any state ------------------> EXITED       all engines are asked, then
- *                                                 all are joined
- *                    reset_req                    CONTROL, a device or machine
- *      any state ------------------> reset_engine(), acknowledged by clearing
- *                                                 reset_req; then ASLEEP
- *                    pause_req                    the machine stops
- *      ASLEEP, BUSY ---------------> PARKED -+    acknowledged by parked
- *           ^                                |
- *           +--------------------------------+    the machine runs
- *                    preempt_req                  CONTROL
- *      ASLEEP, BUSY ---------------> preempt_engine(), which saves the job;
- *                                                 acknowledged by preempted;
- *                                                 then ASLEEP, disabled
+ *                     exiting                      unplug
+ *       any state ------------------> EXITED       all engines are asked, then
+ *                                                  all are joined
+ *                     reset_req                    CONTROL, a device or machine
+ *       any state ------------------> reset_engine(), acknowledged by clearing
+ *                                                  reset_req; then ASLEEP
+ *                     pause_req                    the machine stops
+ *       ASLEEP, BUSY ---------------> PARKED -+    acknowledged by parked
+ *            ^                                |
+ *            +--------------------------------+    the machine runs
+ *                     preempt_req                  CONTROL
+ *       ASLEEP, BUSY ---------------> preempt_engine(), which saves the job;
+ *                                                  acknowledged by preempted;
+ *                                                  then ASLEEP, disabled
  *
- *               doorbell, enabled, not halted, not hung
- *      ASLEEP ------------------------------------------> BUSY (no lock held)
- *           ^                                              |
- *           +----------------------------------------------+
- *               ring empty, halted, hung, or any request
+ *                doorbell, enabled, not halted, not hung
+ *       ASLEEP ------------------------------------------> BUSY (no lock held)
+ *            ^                                              |
+ *            +----------------------------------------------+
+ *                ring empty, halted, hung, or any request
  *
- * A paused engine resets and exits all the same. While it is parked nobody
- * but migration and tessera_device_forget() touches what is the thread's. A
- * request for preemption waits until the machine runs, and travels. One that
- * sticks (fault injection), and one of an engine that is halted or hung, is
- * answered by a reset only.
+ * A paused engine still handles resets and exits. While it is parked, only
+ * migration and tessera_device_forget() access the fields of the thread. A
+ * request for preemption waits until the machine runs, and migrates. If fault
+ * injection makes the request stick, or if the engine is halted or hung, only a
+ * reset ends it.
  *
- * attention   some request is there: BUSY is left at the next packet, or where
- *             the packet can be interrupted (tessera_leave()). No packet runs
- *             for 10 ms without one of these points.
- * stop        reset or exit: what the packet did so far is lost.
+ * attention   a request is pending: leave BUSY at the next packet, or where the
+ *             packet can be interrupted (tessera_leave()). These points are at
+ *             most 10 ms apart.
+ * stop        reset or exit: the progress of the packet is lost.
  *
- * What a packet's handler returns:
- * 0           done; head or the IB's offset move on.
+ * Results of a packet's handler:
+ * 0           done; the head or the IB's offset advances.
  * TSR_ERR_*   failed; ends the IB, or halts the engine.
- * RETRY       not done, come again: head stays. After an interruption progress
- *             says how far it got; it is the handler's own, 0 when a packet
- *             begins, cleared when it ends, migrated, and checked by the
- *             handler against the packet, for neither migration nor memory
- *             the packet is fetched from again are to be trusted.
+ * RETRY       not done, call it again: the head stays. After an interruption,
+ *             progress[] tells how far the packet got. Its meaning is private to
+ *             the handler. It is 0 when a packet begins, is cleared when it
+ *             ends, and migrates. The packet is fetched again from memory that
+ *             may have changed, and a loaded state is not trustworthy either, so
+ *             the handler checks progress[] against the packet.
  * STOPPED     given up for a reset or exit.
- * RESUMED     done, and the engine is elsewhere: in the middle of a saved job.
+ * RESUMED     done, and the engine continues inside a saved job.
  *
- * waiting     the packet is a WAIT whose value is not there yet; it returned
- *             RETRY and runs again when a packet of another engine stores a
- *             value, at a doorbell, or after a while.
- * hung        fault injection: nothing runs until a reset, or until it is let
- *             go. The status register shows a busy engine.
+ * waiting     the packet is a WAIT whose value has not been reached. It returned
+ *             RETRY, and runs again when a packet of another engine stores a
+ *             value, at a doorbell, or after a timeout.
+ * hung        fault injection: nothing runs until a reset or a release. The
+ *             status register shows a busy engine.
  * halted      a packet of the ring itself failed: nothing runs until a reset.
  */
 void tessera_engines_init(TesseraState *s);
