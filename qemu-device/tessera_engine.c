@@ -1,11 +1,11 @@
 /*
  * Tessera virtual GPU: engines
  *
- * Each engine is a host thread that sleeps until a doorbell. What the guest and
- * the machine ask of it are flags under its lock; the thread does all that
- * changes its state. tessera_engine.h has the states. Registers and the main
- * loop call in here under the BQL and may wait for the threads, which never
- * take it.
+ * Each engine is a host thread that sleeps until a doorbell. Requests of the
+ * guest and of the machine are flags under the engine's lock. Only the thread
+ * itself changes its state. tessera_engine.h describes the states. Registers
+ * and the main loop call this unit under the BQL, and may wait for the threads,
+ * which never take the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -34,7 +34,7 @@ static void update_requests(TesseraEngine *e)
     qemu_cond_broadcast(&e->cond);
 }
 
-/* One of those that reset_bh waits for is done. */
+/* One of the engines that reset_bh waits for has finished its reset. */
 static void reset_counted(TesseraState *s)
 {
     if (qatomic_dec_fetch(&s->reset_pending) == 0) {
@@ -42,7 +42,7 @@ static void reset_counted(TesseraState *s)
     }
 }
 
-/* Disabled, with no ring, job or translation. */
+/* Leave the engine disabled, without ring, job or cached translations. */
 static void clear_engine(TesseraEngine *e)
 {
     e->enabled = false;
@@ -100,8 +100,9 @@ static bool preemptible(TesseraEngine *e)
 }
 
 /*
- * The area is written without the lock. A reset that comes meanwhile takes the
- * engine, and the area is worth nothing; a pause waits until all is done.
+ * Save the job, and disable the engine. The save area is written without the
+ * lock. If a reset comes meanwhile, it wins and the contents of the area are
+ * void. A pause waits until the save is complete.
  */
 static void preempt_engine(TesseraEngine *e)
 {
@@ -176,7 +177,7 @@ static void *engine_thread(void *opaque)
     return NULL;
 }
 
-/* ---- What the guest does ------------------------------------------------- */
+/* ---- Requests of the guest ----------------------------------------------- */
 
 static bool setup_ok(const TesseraEngine *e)
 {
@@ -209,7 +210,7 @@ static bool enable(TesseraEngine *e)
     return true;
 }
 
-/* Fault injection: this request is one that sticks. */
+/* Fault injection: whether this request sticks. */
 static bool take_stick(TesseraState *s)
 {
     uint32_t left = qatomic_read(&s->stick_preempt);
@@ -240,7 +241,7 @@ static bool request_preemption(TesseraEngine *e)
     return true;
 }
 
-/* A write of TSR_ENG_CONTROL. Clearing ENABLE is a reset too. */
+/* Handle a write of TSR_ENG_CONTROL. Clearing ENABLE resets the engine, too. */
 void tessera_engine_control(TesseraEngine *e, uint32_t value)
 {
     bool ok = !(value & ~(TSR_ENG_ENABLE | TSR_ENG_RESET | TSR_ENG_PREEMPT));
@@ -313,7 +314,7 @@ uint32_t tessera_engine_status(TesseraEngine *e)
     return status;
 }
 
-/* Of a hang that was injected. */
+/* Release the engine from an injected hang. */
 void tessera_engine_let_go(TesseraEngine *e)
 {
     qemu_mutex_lock(&e->lock);
@@ -322,15 +323,17 @@ void tessera_engine_let_go(TesseraEngine *e)
     qemu_mutex_unlock(&e->lock);
 }
 
-/* ---- What the machine does ----------------------------------------------- */
+/* ---- Requests of the machine --------------------------------------------- */
 
 /*
- * Ask for a reset of all engines; @counts: the last one starts reset_bh. An
- * engine that still owes an earlier one an answer is counted already.
+ * Ask all engines for a reset. With @counts, the last engine to finish starts
+ * reset_bh. An engine that has not finished an earlier reset is counted
+ * already.
  */
 void tessera_engines_reset_begin(TesseraState *s, bool counts)
 {
-    qatomic_inc(&s->reset_pending);     /* not before all are asked */
+    /* keep it above 0 until all are asked */
+    qatomic_inc(&s->reset_pending);
     for (unsigned int i = 0; i < s->num_engines; i++) {
         TesseraEngine *e = &s->engines[i];
 
@@ -362,9 +365,9 @@ static bool pause_acked(TesseraEngine *e)
 }
 
 /*
- * Wait for all engines, and keep the BQL: callers are in the middle of a change
- * of the run state or of a reset. An engine on its way to an answer needs
- * nothing but, behind an IOMMU, translations, which this thread makes for it.
+ * Wait for all engines with the BQL held: the caller is in the middle of a run
+ * state change or a reset. To reach its answer an engine needs no lock of the
+ * caller. Behind an IOMMU it needs translations, and this thread makes them.
  */
 static void wait_acks(TesseraState *s, bool (*acked)(TesseraEngine *))
 {
@@ -414,7 +417,7 @@ void tessera_engines_resume(TesseraState *s)
     }
 }
 
-/* Drop a state that was loaded and must not run. The engines are parked. */
+/* Drop a loaded state that must not run. The engines are parked. */
 void tessera_engines_forget(TesseraState *s)
 {
     for (unsigned int i = 0; i < s->num_engines; i++) {
@@ -426,7 +429,7 @@ void tessera_engines_forget(TesseraState *s)
     }
 }
 
-/* Requests may have come with a state that was loaded. It is parked. */
+/* Apply the requests in a loaded state. The engine is parked. */
 void tessera_engine_loaded(TesseraEngine *e)
 {
     qemu_mutex_lock(&e->lock);
@@ -434,7 +437,7 @@ void tessera_engine_loaded(TesseraEngine *e)
     qemu_mutex_unlock(&e->lock);
 }
 
-/* The set-up registers are part of a device reset only. */
+/* Clear the set-up registers. Only a device reset does that. */
 void tessera_engines_clear_setup(TesseraState *s)
 {
     for (unsigned int i = 0; i < s->num_engines; i++) {
@@ -503,8 +506,8 @@ void tessera_engines_init(TesseraState *s)
 }
 
 /*
- * End all threads before anything is taken from one of them: an engine that
- * still runs may look at the slots of the others.
+ * End all threads before any of them is freed: an engine that still runs may
+ * read the slots of the others.
  */
 void tessera_engines_stop(TesseraState *s)
 {
@@ -524,7 +527,7 @@ void tessera_engines_stop(TesseraState *s)
     }
 }
 
-/* When nobody can reach the device any more. */
+/* Called when no thread can reach the device any more. */
 void tessera_engines_free(TesseraState *s)
 {
     for (unsigned int i = 0; i < s->num_engines; i++) {

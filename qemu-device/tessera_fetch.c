@@ -1,9 +1,9 @@
 /*
  * Tessera virtual GPU: rings and indirect buffers
  *
- * Copies packets in, each once, and runs them; counts what fails, ends buffers
- * and halts engines. An engine's thread is in here while it is busy. It holds
- * no lock, but takes the engine's to sleep in a WAIT.
+ * Fetches each packet once, runs it, counts errors, and ends buffers or halts
+ * the engine. The engine's thread is in this unit while it is busy. It holds no
+ * lock, except that it takes the engine's lock to sleep in a WAIT.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,7 +28,7 @@ static uint32_t stream_left(TesseraEngine *e, uint32_t off)
     return (qatomic_read(&e->tail) - off) & (e->ring_size - 1);
 }
 
-/* Of the page that @off of the buffer is in, its first byte's DMA address. */
+/* Read the DMA address of the IB page that contains offset @off. */
 static uint32_t ib_page(TesseraEngine *e, uint32_t off, uint64_t *page)
 {
     uint64_t entry = tessera_list_entry(e->ib.list, off >> TSR_PAGE_SHIFT);
@@ -65,7 +65,7 @@ static uint32_t read_stream(TesseraEngine *e, uint32_t off, void *buf,
                           e->ib.active);
 }
 
-/* Read ahead from @off, of which @avail bytes may be looked at. */
+/* Read ahead from @off. At most @avail bytes may be read. */
 static uint32_t refill(TesseraEngine *e, uint32_t off, uint32_t avail)
 {
     TesseraWindow *w = &e->window;
@@ -83,7 +83,10 @@ static uint32_t refill(TesseraEngine *e, uint32_t off, uint32_t avail)
     return err;
 }
 
-/* @avail is not less than @bytes, wherever the guest moves the tail now. */
+/*
+ * Copy @bytes bytes from @off to @dst. The caller has checked that @avail is at
+ * least @bytes, so it does not matter if the guest moves the tail meanwhile.
+ */
 static uint32_t fetch(TesseraEngine *e, uint32_t off, uint32_t bytes,
                       uint32_t avail, uint8_t *dst)
 {
@@ -119,7 +122,7 @@ static uint32_t fetch_packet(TesseraEngine *e, uint32_t off, uint32_t *bytes)
 
     e->m.packet = e->packet[0] = 0;
     if (left < 8) {
-        return TSR_ERR_RING;    /* the tail has just moved back */
+        return TSR_ERR_RING;    /* the guest has just moved the tail back */
     }
     err = fetch(e, off, 8, left, dst);
     if (err) {
@@ -154,7 +157,7 @@ static void end_ib(TesseraEngine *e)
     advance_ring(e, TSR_IB_CALL_DWORDS * 4);
 }
 
-/* An error ends the IB it is in; outside one it halts the engine. */
+/* An error ends the current IB. In the ring itself it halts the engine. */
 static void packet_failed(TesseraEngine *e, uint32_t err)
 {
     tessera_guest_error(&e->m, err, e->m.fault_addr);
@@ -178,14 +181,17 @@ static void packet_done(TesseraEngine *e, uint32_t bytes, bool was_in_ib)
         e->ib.cur += bytes;
         qatomic_set(&e->ib_offset, e->ib.cur);
     } else if (e->ib.active) {
-        e->window.bytes = 0;    /* IB_CALL: head stays on it */
+        e->window.bytes = 0;    /* IB_CALL: the head stays on this packet */
         qatomic_set(&e->ib_offset, e->ib.cur);
     } else {
         advance_ring(e, bytes);
     }
 }
 
-/* Run one packet; what it returns is 0, or a TESSERA_* that is no error. */
+/*
+ * Run one packet. Returns 0, also if the packet failed, or a TESSERA_* code
+ * that is no error.
+ */
 static uint32_t run_packet(TesseraEngine *e)
 {
     bool in_ib = e->ib.active;
@@ -216,10 +222,10 @@ static uint32_t run_packet(TesseraEngine *e)
 }
 
 /*
- * Sleep between two looks of a WAIT. Packets that store a value and doorbells
- * count TesseraState.signals up and wake this engine. A store of a CPU or of
- * another device cannot, so the WAIT looks again after 1, 2, 4... ms, up to
- * wait_poll_ms (0: not by itself).
+ * Sleep until a WAIT reads its value again. Packets that store a value and
+ * doorbells increment TesseraState.signals and wake this engine. Stores of a
+ * CPU or of another device do not, so the WAIT also reads again after 1, 2,
+ * 4... ms, up to wait_poll_ms (0: only when woken).
  */
 static void sleep_in_wait(TesseraEngine *e)
 {
@@ -239,7 +245,7 @@ static void sleep_in_wait(TesseraEngine *e)
     qemu_mutex_unlock(&e->lock);
 }
 
-/* Until there is nothing to run, or somebody wants something. */
+/* Run packets until the engine is idle or has a request. */
 void tessera_fetch_run(TesseraEngine *e)
 {
     while (!qatomic_read(&e->m.attention) && !e->halted && !e->hung) {

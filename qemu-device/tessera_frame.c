@@ -1,10 +1,9 @@
 /*
  * Tessera virtual GPU: frames
  *
- * Makes the picture of a head out of its planes and its colour tables. There
- * is no frame buffer: rows are made one after the other, and whoever wants a
- * picture takes each, so that it gets all rows of one pass. Called under the
- * BQL.
+ * Composes the picture of a head from its planes and colour tables. There is no
+ * frame buffer: rows are made one after the other, and each consumer of a
+ * picture takes all rows of one pass. Called under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,7 +14,9 @@ void tessera_frame_begin(TesseraHead *h, TesseraFrame *f)
 {
     f->h = h;
     for (uint32_t i = 0; i < TSR_NUM_PLANES; i++) {
-        /* What is refused is not shown; tessera_crtc.c has counted it. */
+        /*
+         * A refused plane is not shown; tessera_crtc.c has counted the error.
+         */
         tessera_plane_open(&h->m, h->shown.plane[i], i, tessera_head_width(h),
                            &f->scan[i]);
     }
@@ -55,7 +56,7 @@ static void apply_gamma(const uint32_t *lut, uint32_t *row, uint32_t n)
     }
 }
 
-/* Row @y as XRGB8888, X being 0. Good until the next one. */
+/* Compose row @y as XRGB8888, with X being 0. Valid until the next call. */
 const uint32_t *tessera_frame_row(TesseraFrame *f, uint32_t y)
 {
     TesseraHead *h = f->h;

@@ -8,7 +8,7 @@
 
 #include "tessera_plane.h"
 
-/* What a head shows, row by row. */
+/* The picture of a head, composed row by row. */
 typedef struct TesseraFrame {
     TesseraHead *h;
     TesseraPlaneScan scan[TSR_NUM_PLANES];

@@ -1,8 +1,8 @@
 /*
  * Tessera virtual GPU: state of the display
  *
- * A head is a CRTC with its planes and the output it feeds; nothing is shared
- * between heads. Everything here is under the BQL.
+ * A head is a CRTC with its planes and its output. Heads share nothing. All
+ * fields are under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,7 +15,7 @@
 #define TESSERA_MAX_WIDTH   4096
 #define TESSERA_MAX_HEIGHT  2160
 
-/* Registers that are latched, all at once. */
+/* Registers that are latched together. */
 typedef struct TesseraScanout {
     uint32_t vrr_total;
     uint32_t color;             /* TSR_COLOR_* */
@@ -27,7 +27,7 @@ typedef struct TesseraScanout {
 typedef struct TesseraWriteback {
     uint64_t addr;              /* GPU address */
     uint32_t pitch;
-    uint32_t commit;            /* shown by the frame it waits for */
+    uint32_t commit;            /* capture the frame that shows this commit */
     uint32_t status;            /* TSR_WB_* */
 } TesseraWriteback;
 
@@ -38,13 +38,13 @@ typedef struct TesseraCrc {
 
 struct TesseraHead {
     TesseraState *s;
-    TesseraMaster m;            /* its id: TSR_ERR_CRTC */
+    TesseraMaster m;            /* its id is TSR_ERR_CRTC */
     uint32_t index;
-    QEMUTimer *timer;           /* the next vblank, if anybody wants it */
+    QEMUTimer *timer;           /* next vblank; not set if unneeded */
     QemuConsole *con;           /* NULL: unplugged */
     uint32_t *row;              /* TESSERA_MAX_WIDTH pixels */
-    TesseraScanout *drawn;      /* what the console has... */
-    uint32_t damaged;           /* ...and as often it is to be drawn again */
+    TesseraScanout *drawn;      /* what the console shows */
+    uint32_t damaged;           /* how many more times to draw */
 
     /* Registers */
     bool enabled;
@@ -59,17 +59,17 @@ struct TesseraHead {
     uint64_t wb_addr;
     uint32_t wb_pitch;
     bool wb_capture;
-    uint64_t vblank_ns_read;    /* what reading the count has latched */
+    uint64_t vblank_ns_read;    /* latched by a read of the count */
     uint32_t latch_count_read;
     uint64_t latch_ns_read;
 
-    /* Registers as written, as of the commit that waits, and as shown. */
+    /* Registers as written, as of the pending commit, and as shown. */
     TesseraScanout regs;
     TesseraScanout next;
     TesseraScanout shown;
-    bool armed;                 /* next waits... */
-    uint64_t arm_ns;            /* ...since then */
-    bool refused;               /* the last commit */
+    bool armed;                 /* @next is a pending commit... */
+    uint64_t arm_ns;            /* ...since this time */
+    bool refused;               /* the last commit was refused */
     uint32_t committed;
     uint32_t latched;
     uint32_t latch_count;
@@ -77,19 +77,19 @@ struct TesseraHead {
 
     uint32_t vblank_count;
     uint64_t vblank_ns;
-    uint32_t blamed;            /* planes whose pages were refused since */
+    uint32_t blamed;            /* planes reported since the latch */
     uint32_t num_crcs;
     TesseraCrc crcs[TSR_CRC_QUEUE];
     TesseraWriteback wb;
 
     /* Output */
     bool connected;
-    uint32_t wanted_width;      /* by the console; 0: it has no wish */
+    uint32_t wanted_width;      /* by the console; 0: no preference */
     uint32_t wanted_height;
     uint32_t edid_size;
     uint8_t edid[TSR_EDID_MAX_BYTES];
-    bool seen_connected;        /* by the guest, before it was migrated... */
-    uint32_t seen_edid;         /* ...and the CRC of what it saw */
+    bool seen_connected;        /* by the guest before migration... */
+    uint32_t seen_edid;         /* ...with the CRC of this EDID */
 };
 
 static inline uint32_t tessera_head_width(const TesseraHead *h)

@@ -1,14 +1,15 @@
 /*
  * Tessera virtual GPU: CPU host aperture
  *
- * BAR 4 and its page table. Where the host can, the BAR is RAM, and each page
- * of it mapped over: by the file behind VRAM or, of a page that shows none, by
- * ones (ram-remap.h). Accesses cost nothing then. Else, and in strict mode,
- * which wants to see every access, the BAR traps.
- * The table is written under the BQL; the RAM is only another way to VRAM, so
- * it does not travel, and what is written through it is dirty in VRAM. Who
- * needs to know that: a migration, for which each mapped page counts as written,
- * and a viewer of a screen, while which the window has a dirty log.
+ * BAR 4 and its page table. If the host permits, the BAR is RAM: each page of
+ * it is remapped to the file behind VRAM or, if it shows no VRAM, to ones
+ * (ram-remap.h). Accesses then cause no exits. Otherwise, and in strict mode,
+ * which checks every access, accesses are emulated.
+ *
+ * The table is written under the BQL. The RAM is only another mapping of VRAM,
+ * so it does not migrate, and a write through it makes VRAM dirty. Two users
+ * need to know of such writes: migration, for which each mapped page counts as
+ * written, and a watched console, for which the window has a dirty log.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -34,7 +35,7 @@ static uint64_t window_bytes(const TesseraState *s)
     return (uint64_t)s->ha.num_pages * s->cfg.page_size;
 }
 
-/* What a page shows, as an offset in VRAM; the page must be mapped. */
+/* The VRAM offset that a mapped page shows. */
 static uint64_t page_offset(const TesseraState *s, uint32_t page)
 {
     return (uint64_t)(s->ha.table[page] - 1) * s->cfg.page_size;
@@ -45,15 +46,15 @@ static void touch_error(TesseraState *s, uint64_t offset)
     tessera_guest_error(&s->cpu, TSR_ERR_HOST_APERTURE, offset);
 }
 
-/* ---- Accesses that trap -------------------------------------------------- */
+/* ---- Emulated accesses --------------------------------------------------- */
 
-/* A part of an access, inside one page. */
+/* Access the part of a value that lies inside one page. */
 static bool access_part(TesseraState *s, hwaddr addr, uint8_t *buf,
                         uint32_t len, bool write)
 {
     uint32_t page = addr / s->cfg.page_size, err;
 
-    /* What is being loaded has not been checked. */
+    /* A table that is being loaded has not been checked yet. */
     if (s->distrusted || !s->ha.table[page]) {
         touch_error(s, addr);
         return false;
@@ -112,7 +113,7 @@ static const MemoryRegionOps window_ops = {
     .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
 };
 
-/* ---- Accesses that do not ------------------------------------------------ */
+/* ---- Accesses to RAM ----------------------------------------------------- */
 
 static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
                             uint32_t from, uint32_t end);
@@ -124,8 +125,8 @@ static void init_trap(TesseraState *s)
 }
 
 /*
- * The host refuses a mapping: from now on the window traps. A page whose
- * mapping failed may be a hole until vCPUs have the new memory map.
+ * The host has refused a mapping, so emulate all accesses from now on. A page
+ * whose mapping failed may be unmapped until the vCPUs have the new memory map.
  * The limit of mappings in ram-remap.c makes this unlikely.
  */
 static void fall_back(TesseraState *s)
@@ -165,7 +166,10 @@ static bool show_vram(TesseraState *s, uint32_t first, uint32_t count)
                                               page_offset(s, first));
 }
 
-/* How many pages from @first on show nothing, or what follows in VRAM. */
+/*
+ * The number of pages from @first on that are all unmapped, or that show
+ * consecutive pages of VRAM.
+ */
 static uint32_t run_length(const TesseraState *s, uint32_t first,
                            uint32_t count)
 {
@@ -178,7 +182,7 @@ static uint32_t run_length(const TesseraState *s, uint32_t first,
     return n;
 }
 
-/* Show what the table says. */
+/* Remap pages as the table says. */
 static void show_pages(TesseraState *s, uint32_t first, uint32_t count)
 {
     while (s->ha.remapped && count) {
@@ -195,8 +199,8 @@ static void show_pages(TesseraState *s, uint32_t first, uint32_t count)
 }
 
 /*
- * VRAM that was written through pages of [@from, @end) is dirty. Those are the
- * pages that @snap names; without it, all that show VRAM.
+ * Mark VRAM as dirty that was written through pages of [@from, @end): the pages
+ * in @snap or, without a snapshot, all mapped pages.
  */
 static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
                             uint32_t from, uint32_t end)
@@ -224,14 +228,16 @@ static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
 }
 
 /*
- * Pages are about to show something else: what was written through them is
- * dirty now. While memory migrates, each counts as written, for a store may
- * still be under way.
+ * Account for writes through pages that are about to be remapped. During a
+ * migration each mapped page counts as written, because a store may still be in
+ * flight.
  */
 static void settle_mapped(TesseraState *s, uint32_t first, uint32_t count)
 {
     const uint64_t bytes = s->cfg.page_size;
-    /* The log is cleared by blocks, so neighbours are looked at, too. */
+    /*
+     * The log is cleared in blocks, so carry over the neighbours' marks, too.
+     */
     const uint32_t block = MAX(RAM_DIRTY_BLOCK / bytes, 1);
 
     if (global_dirty_tracking) {
@@ -265,27 +271,27 @@ static void settle_pages(TesseraState *s, uint32_t first, uint32_t count)
 {
     if (s->ha.remapped && count) {
         settle_mapped(s, first, count);
-        /* To write pages that show nothing is an error of the CPU's. */
+        /* A CPU write to an unmapped page is an error of the guest. */
         ram_remap_find_written(&s->ha.ram, s->ha.table, first, count,
                                settle_written, s);
     }
 }
 
 /*
- * A round of migration. Accelerators have had their turn, and the pages are
- * sent afterwards.
+ * A round of migration. Accelerators have synchronized their logs before this,
+ * and the pages are sent afterwards.
  */
 static void sync_dirty(MemoryListener *listener, bool last_stage)
 {
     TesseraState *s = container_of(listener, TesseraState, ha.listener);
 
-    /* A table that was loaded and refused is of no use to anybody. */
+    /* A loaded table that was refused must not be used. */
     if (s->ha.remapped && global_dirty_tracking && !s->distrusted) {
         set_shown_dirty(s, NULL, 0, s->ha.end);
     }
 }
 
-/* For the display: carry what was written here over into VRAM's own log. */
+/* For the display: merge the window's dirty log into VRAM's own log. */
 void tessera_host_aperture_take_written(TesseraState *s)
 {
     if (s->ha.remapped && s->ha.mapped) {
@@ -298,7 +304,7 @@ void tessera_host_aperture_take_written(TesseraState *s)
     }
 }
 
-/* Log stores through the window, or no more. */
+/* Start or stop logging stores through the window. */
 void tessera_host_aperture_log(TesseraState *s, bool log)
 {
     if (s->ha.is_ram) {
@@ -306,7 +312,10 @@ void tessera_host_aperture_log(TesseraState *s, bool log)
     }
 }
 
-/* Pages that are still to come would be missed only where VRAM itself is. */
+/*
+ * Postcopy would fault in missing pages at VRAM's own mapping only, not at this
+ * one.
+ */
 static int refuse_postcopy(NotifierWithReturn *n, void *opaque, Error **errp)
 {
     const struct PostcopyNotifyData *data = opaque;
@@ -318,7 +327,10 @@ static int refuse_postcopy(NotifierWithReturn *n, void *opaque, Error **errp)
     return 0;
 }
 
-/* What is written through the window is not protected where VRAM itself is. */
+/*
+ * A background snapshot write-protects VRAM's own mapping only, so it would
+ * miss writes through this one.
+ */
 static int refuse_background(NotifierWithReturn *n, MigrationEvent *e,
                              Error **errp)
 {
@@ -359,7 +371,10 @@ static uint32_t check_vram(TesseraState *s, uint64_t bytes, uint32_t *entry)
     return TSR_ERR_NONE;
 }
 
-/* Whoever has a page mapped sees what comes instead. One error a command. */
+/*
+ * Strict mode: mapping over a mapped page redirects its present user. Report
+ * one error for each command.
+ */
 static void referee_map(TesseraState *s, uint32_t first)
 {
     for (uint32_t i = first; s->cfg.strict && i < first + s->ha.count; i++) {
@@ -372,8 +387,9 @@ static void referee_map(TesseraState *s, uint32_t first)
 }
 
 /*
- * Other threads look up to the end only: it grows before a page is mapped, and
- * is forgotten after the last was unmapped.
+ * Set an entry of the table. Other threads read entries below ha->end only, so
+ * it grows before a page is mapped, and shrinks to 0 after the last page was
+ * unmapped.
  */
 static void set_entry(TesseraState *s, uint32_t page, uint32_t entry)
 {
@@ -390,7 +406,7 @@ static void set_entry(TesseraState *s, uint32_t page, uint32_t entry)
     }
 }
 
-/* Whether a range of VRAM can be seen. For any thread: the referee's. */
+/* Whether any page shows this range of VRAM. May be called by any thread. */
 bool tessera_host_aperture_shows(TesseraState *s, uint64_t offset,
                                  uint64_t size)
 {
@@ -408,7 +424,7 @@ bool tessera_host_aperture_shows(TesseraState *s, uint64_t offset,
     return false;
 }
 
-/* As many pages as the count register says, from @first on; or none. */
+/* Map as many pages as the count register says, from @first on, or none. */
 void tessera_host_aperture_map(TesseraState *s, uint32_t first)
 {
     uint64_t bytes = (uint64_t)s->ha.count * s->cfg.page_size;
@@ -432,7 +448,7 @@ void tessera_host_aperture_map(TesseraState *s, uint32_t first)
     s->ha.addr += bytes;
 }
 
-/* Pages that show VRAM show ones; the others do already. */
+/* Unmap pages, and make those that showed VRAM show ones. */
 static void hide_pages(TesseraState *s, uint32_t first, uint32_t count)
 {
     uint32_t end = first + count;
@@ -461,7 +477,7 @@ void tessera_host_aperture_unmap(TesseraState *s, uint32_t first)
     hide_pages(s, first, s->ha.count);
 }
 
-/* The table may have been loaded, and not checked. */
+/* The table may come from a load that was not accepted, so do not use it. */
 void tessera_host_aperture_reset(TesseraState *s)
 {
     s->ha.addr = 0;
@@ -480,7 +496,7 @@ void tessera_host_aperture_reset(TesseraState *s)
     }
 }
 
-/* A table was loaded; false if it cannot be. */
+/* Apply a loaded table. Returns false if it is invalid. */
 bool tessera_host_aperture_load(TesseraState *s)
 {
     const uint32_t top = s->hidden.vram_offset / s->cfg.page_size;
@@ -514,7 +530,7 @@ static bool init_remap(TesseraState *s, Error **errp)
                           s->ha.num_pages, errp);
 }
 
-/* RAM whose pages come and go: see ram-remap.h. */
+/* Try to make the window RAM; see ram-remap.h. */
 static bool init_ram(TesseraState *s)
 {
     TesseraHostAperture *ha = &s->ha;
@@ -577,7 +593,7 @@ void tessera_host_aperture_fini(TesseraState *s)
     if (!ha->num_pages) {
         return;
     }
-    /* The container holds a reference to the device as long as it is filled. */
+    /* A subregion holds a reference to the device, so remove it. */
     memory_region_del_subregion(&ha->bar,
                                 ha->remapped ? &ha->ram.mr : &ha->trap);
     if (ha->is_ram) {
@@ -588,7 +604,10 @@ void tessera_host_aperture_fini(TesseraState *s)
     }
 }
 
-/* What a vCPU that is late may still find; its RAM goes by itself. */
+/*
+ * Free what a late vCPU may have used until now. The owner frees the RAM
+ * region.
+ */
 void tessera_host_aperture_free(TesseraState *s)
 {
     g_free(s->ha.table);

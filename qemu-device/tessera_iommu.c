@@ -1,9 +1,9 @@
 /*
  * Tessera virtual GPU: addresses behind an IOMMU
  *
- * Finds the RAM at bus addresses. Without an IOMMU on the way, or with one that
- * lets the address pass, that is a lookup in an RCU-protected map, on any
- * thread. An IOMMU's translate() needs the BQL: it may change hash tables
+ * Finds the RAM at bus addresses. Without an IOMMU, or if the IOMMU passes the
+ * address through, this is a lookup in an RCU-protected map, on any thread. The
+ * translate() callback of an IOMMU needs the BQL: it may change hash tables
  * (amd-iommu), take locks that the BQL's holder has (virtio-iommu), switch
  * address spaces, log a fault or raise an interrupt.
  *
@@ -20,16 +20,18 @@
  * for that engine. The engine posts a request and sleeps. One thread of the
  * process, the translator, takes the BQL and serves the requests of all
  * devices. A thread that holds the BQL and waits for an engine serves that
- * engine's requests itself (tessera_iommu_serve_waited()). Neither a bottom half
- * nor a BQL taken in the engine would do: the engine sleeps inside an RCU
- * critical section, for which drain_call_rcu() waits in the main loop, and
- * pause, reset and unplug wait for the engine with the BQL held.
+ * engine's requests itself (tessera_iommu_serve_waited()).
  *
- * Nothing is cached beyond tessera_access_leave(). amd-iommu (QEMU 10.0) tells
- * nobody of invalidations, and intel-iommu tells of those that concern all
- * mappings only listeners that shadow the page tables. One request translates
- * up to RAM_MAP_RUNS pages of the bytes asked for, so a piece of work mostly
- * needs one.
+ * Two alternatives do not work. A bottom half would not run, because the engine
+ * sleeps inside an RCU critical section, and drain_call_rcu() waits in the main
+ * loop for such sections. The engine cannot take the BQL itself, because pause,
+ * reset and unplug wait for the engine with the BQL held.
+ *
+ * Nothing is cached beyond tessera_access_leave(), because not every IOMMU
+ * reports invalidations: amd-iommu (QEMU 10.0) reports none. intel-iommu
+ * reports an invalidation of all mappings only to listeners that shadow the
+ * page tables. One request translates up to RAM_MAP_RUNS pages of the requested
+ * bytes, so a piece of work mostly needs one request.
  */
 static QemuEvent asked;                 /* some engine has posted a request */
 static QLIST_HEAD(, TesseraState) devices;      /* BQL */
@@ -37,8 +39,9 @@ static QLIST_HEAD(, TesseraState) devices;      /* BQL */
 /* ---- Requests ------------------------------------------------------------ */
 
 /*
- * Serve an engine's request, if it has one. The engine is in an RCU critical
- * section that began before this, so what is found stays until it uses it.
+ * Serve the request of an engine, if it has one. The engine has been in an RCU
+ * critical section since before this, so the runs stay valid until it uses
+ * them.
  */
 static void serve(TesseraEngine *e)
 {
@@ -59,7 +62,7 @@ static void serve(TesseraEngine *e)
     trace_tessera_iommu_find(e->index, l->addr, l->len, l->write, found.num);
 
     qemu_mutex_lock(&e->lock);
-    /* Answered meanwhile by tessera_iommu_serve_waited(), further in? */
+    /* A nested tessera_iommu_serve_waited() may have answered it meanwhile. */
     if (l->state == TESSERA_LOOKUP_SERVED) {
         e->m.ram.found = found;
         l->state = TESSERA_LOOKUP_IDLE;
@@ -69,11 +72,11 @@ static void serve(TesseraEngine *e)
 }
 
 /*
- * For a thread that holds the BQL and waits for the engine, and for e->lock,
- * which is held on entry and exit. A request that is being served now is served
- * by this same thread, further out: the translation itself (a fault that is
- * logged to a register, say) has led here. It finds nothing, so that the engine
- * gets on.
+ * Serve the engine's request from a thread that holds the BQL and waits for the
+ * engine. e->lock is held on entry and exit. If a request is being served right
+ * now, this same thread serves it further up the stack: the translation itself
+ * has led here, for example by logging a fault to a register. Answer that
+ * request with no RAM, so that the engine makes progress.
  */
 void tessera_iommu_serve_waited(TesseraEngine *e)
 {
@@ -138,8 +141,8 @@ static void ask(TesseraMaster *m, uint64_t addr, uint64_t len, bool write)
 }
 
 /*
- * Look up the RAM at @addr, and at addresses behind it as far as @len bytes
- * go: m->ram. Called inside an RCU critical section.
+ * Look up the RAM at @addr in m->ram, and at the addresses behind it up to @len
+ * bytes. Called inside an RCU critical section.
  */
 void tessera_iommu_find(TesseraMaster *m, uint64_t addr, uint64_t len,
                         bool write)
@@ -154,13 +157,13 @@ void tessera_iommu_find(TesseraMaster *m, uint64_t addr, uint64_t len,
 
 /* ---- Life cycle ---------------------------------------------------------- */
 
-/* Before the engines start. */
+/* Called before the engines start. */
 void tessera_iommu_init(TesseraState *s)
 {
     QLIST_INSERT_HEAD(&devices, s, next);
 }
 
-/* When they have ended. */
+/* Called after the engines have ended. */
 void tessera_iommu_fini(TesseraState *s)
 {
     QLIST_REMOVE(s, next);

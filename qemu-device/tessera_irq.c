@@ -2,8 +2,8 @@
  * Tessera virtual GPU: interrupts
  *
  * Owns the MSI-X vectors and the interrupt block. Engine threads only set
- * pending bits; a bottom half in the main loop raises the vectors, so that no
- * thread needs the BQL. Called by every unit above.
+ * pending bits. A bottom half in the main loop raises the vectors, so that no
+ * engine thread needs the BQL. Called by every unit above.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,7 +22,7 @@ static void irq_bh(void *opaque)
     uint32_t pending;
 
     if (!s->vm_running) {
-        return; /* tessera_irq_resume() comes back to it */
+        return; /* tessera_irq_resume() schedules it again */
     }
     pending = qatomic_xchg(&s->irq_pending, 0);
     for (vector = 0; vector < TSR_NUM_VECTORS; vector++) {
@@ -33,7 +33,10 @@ static void irq_bh(void *opaque)
     }
 }
 
-/* The machine runs (again, or over here): raise what is still to be raised. */
+/*
+ * The machine runs again, or runs here after migration: raise pending
+ * interrupts.
+ */
 void tessera_irq_resume(TesseraState *s)
 {
     if (qatomic_read(&s->irq_pending)) {
@@ -61,7 +64,7 @@ void tessera_irq_fini(TesseraState *s)
     }
 }
 
-/* Vector 0: an event the guest has not acknowledged yet is not raised again. */
+/* Raise vector 0, unless the guest has yet to acknowledge the same event. */
 void tessera_irq_event(TesseraState *s, uint32_t bit)
 {
     uint32_t old = qatomic_fetch_or(&s->int_status, bit);
@@ -105,7 +108,7 @@ void tessera_irq_engine(TesseraEngine *e)
     irq_raise(e->s, TSR_VECTOR_ENGINE(e->index));
 }
 
-/* The same for a head, whose events all happen under the BQL. */
+/* The same for a head. All its events happen under the BQL. */
 void tessera_irq_head(TesseraHead *h, uint32_t bit)
 {
     bool fresh = !(h->int_status & bit);

@@ -1,8 +1,8 @@
 /*
- * Tessera virtual GPU: where the texels of a swizzled surface lie
+ * Tessera virtual GPU: texel addresses in swizzled surfaces
  *
- * The device's own address mapping, written apart from the driver's so that
- * the two must agree.
+ * This is the device's own address mapping. It is written independently of the
+ * driver's, so that each checks the other.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,7 +16,7 @@ const uint16_t tessera_spread[TSR_TILE_ROWS] = {
     0x140, 0x141, 0x144, 0x145, 0x150, 0x151, 0x154, 0x155,
 };
 
-/* Where byte @xb of row @y lies, counted from the surface's start. */
+/* Offset of byte @xb of row @y from the start of the surface. */
 uint64_t tessera_swizzle_offset(uint32_t layout, uint32_t pitch, uint64_t xb,
                                 uint32_t y)
 {

@@ -1,5 +1,5 @@
 /*
- * Tessera virtual GPU: where the texels of a swizzled surface lie
+ * Tessera virtual GPU: texel addresses in swizzled surfaces
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,16 +8,16 @@
 
 #include "tessera/tessera_hw.h"
 
-/* Bit n of the index moved to bit 2n. */
+/* Bit n of the index is at bit 2n of the entry. */
 extern const uint16_t tessera_spread[];
 
-/* In a Morton tile. */
+/* Offset of a byte in a Morton tile. */
 static inline uint32_t tessera_morton_offset(uint32_t x, uint32_t row)
 {
     return (tessera_spread[x >> 2] | tessera_spread[row] << 1) * 4 + (x & 3);
 }
 
-/* Of the tile that has byte @xb of row @y. */
+/* Offset of the tile that contains byte @xb of row @y. */
 static inline uint64_t tessera_tile_offset(uint32_t pitch, uint64_t xb,
                                            uint32_t y)
 {

@@ -1,14 +1,14 @@
 /*
  * Tessera virtual GPU: ownership of VRAM
  *
- * In strict mode the driver declares who owns VRAM, by MARK packets and by
- * registers. What is given up is poisoned. A packet does that piece by piece;
- * registers must not hold up a vCPU and everybody else who wants the BQL, so
- * of what is large the states are set at once, eight pages a store, and it is
- * poisoned later by a bottom half. Pages that wait for it carry
- * TESSERA_PAGE_POISON; while it is at one, which it is under the BQL,
- * TESSERA_PAGE_BUSY, and a MARK of that page by an engine waits those few
- * cycles.
+ * In strict mode the driver declares the ownership of VRAM, by MARK packets and
+ * by registers. Memory that is given up is poisoned. A packet does that piece
+ * by piece. A register command must not hold the BQL for long. So for a large
+ * range it only sets the page states at once, eight pages with one store, and a
+ * bottom half poisons the pages later. Pages that wait to be poisoned have
+ * TESSERA_PAGE_POISON set. While the bottom half poisons a page, under the BQL,
+ * the page is in state TESSERA_PAGE_BUSY, and an engine that marks the page
+ * spins until that ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,14 +26,14 @@
 #define POISON_PAGES        (POISON_NOW_BYTES / TSR_PAGE_SIZE)
 #define SCAN_PAGES          (64 * KiB)  /* states looked at, likewise */
 
-/* Bindings into an evicted range are dead until the slot is bound again. */
+/* A binding to an evicted range is stale until the slot is bound again. */
 static void stale_slots(TesseraState *s, uint64_t gpa, uint64_t size)
 {
     for (unsigned int i = 0; i < s->num_engines; i++) {
         TesseraEngine *e = &s->engines[i];
 
         qemu_mutex_lock(&e->slot_lock);
-        /* Virtual addresses are the page tables' business. */
+        /* Slots with virtual addresses are protected by the page tables. */
         for (unsigned int j = 0;
              !e->m.vm.active && j < s->cfg.num_slots; j++) {
             TesseraSlot *slot = &e->slots[j];
@@ -47,7 +47,10 @@ static void stale_slots(TesseraState *s, uint64_t gpa, uint64_t size)
     }
 }
 
-/* The CPU may go on with what another one's bytes will be. */
+/*
+ * Report an owner that gives up memory which the host aperture still shows: the
+ * CPU could access the next owner's bytes.
+ */
 static void referee_shown(TesseraMaster *m, uint64_t gpa, uint64_t offset,
                           uint64_t size)
 {
@@ -69,8 +72,8 @@ static void set_state(TesseraState *s, uint64_t page, uint8_t state)
 }
 
 /*
- * The same of many pages. For the BQL's holder only: nobody else gives a page
- * the state BUSY, so that there is none to wait for.
+ * Set the states of many pages. Only for holders of the BQL: BUSY is set under
+ * the BQL only, so no page can be in that state here.
  */
 static void set_states(TesseraState *s, uint64_t first, uint64_t pages,
                        uint8_t state)
@@ -127,7 +130,7 @@ static bool poisons(uint32_t command)
     return command == TSR_MARK_FREE || command == TSR_MARK_EVICTED;
 }
 
-/* A MARK packet, from where @done says. The caller counts the error. */
+/* Run a MARK packet from *@done on. The caller counts the error. */
 uint32_t tessera_mark(TesseraMaster *m, uint32_t command, uint64_t gpa,
                       uint64_t size, uint64_t *done)
 {
@@ -166,14 +169,14 @@ uint32_t tessera_mark(TesseraMaster *m, uint32_t command, uint64_t gpa,
     return err;
 }
 
-/* Pages from @first on wait to be poisoned. */
+/* Schedule the bottom half for pages from @first on. */
 static void poison_later(TesseraState *s, uint32_t first)
 {
     s->poison_next = MIN(s->poison_next, first);
     qemu_bh_schedule_idle(s->poison_bh);
 }
 
-/* The same by registers, under the BQL. */
+/* Run a MARK command of the registers, under the BQL. */
 uint32_t tessera_mark_register(TesseraState *s, uint32_t command, uint64_t gpa,
                                uint64_t size)
 {
@@ -205,7 +208,10 @@ uint32_t tessera_mark_register(TesseraState *s, uint32_t command, uint64_t gpa,
     return TSR_ERR_NONE;
 }
 
-/* Contents of VRAM are lost, whoever owned them. The engines are idle. */
+/*
+ * Forget the contents and ownership of VRAM after they were lost. The engines
+ * are idle.
+ */
 void tessera_mark_lost(TesseraState *s, uint64_t offset, uint64_t size)
 {
     if (s->cfg.strict) {
@@ -220,10 +226,13 @@ static void poison_page(TesseraState *s, uint32_t page)
 {
     uint8_t *p = &s->page_state[page], old = qatomic_read(p);
 
-    /* Looked at once: what is not to be poisoned any more may be in use. */
+    /*
+     * The state is read once: a page without TESSERA_PAGE_POISON may be in use
+     * again.
+     */
     if (!(old & TESSERA_PAGE_POISON) ||
         qatomic_cmpxchg(p, old, TESSERA_PAGE_BUSY) != old) {
-        return;                 /* somebody has just marked it */
+        return;                 /* an engine has just marked it */
     }
     tessera_vram_poison(&s->cpu, (uint64_t)page << TSR_PAGE_SHIFT,
                         TSR_PAGE_SIZE);
@@ -236,7 +245,7 @@ static void poison_bh(void *opaque)
     uint32_t left = POISON_PAGES, scan = SCAN_PAGES;
 
     if (!s->vm_running) {
-        return;                 /* tessera_mark_resume() comes back to it */
+        return;                 /* tessera_mark_resume() schedules it again */
     }
     while (left && scan-- && s->poison_next < s->num_vram_pages) {
         if (qatomic_read(&s->page_state[s->poison_next]) &
@@ -252,7 +261,7 @@ static void poison_bh(void *opaque)
     }
 }
 
-/* Pages may wait to be poisoned, and the machine runs (or does so here). */
+/* The machine runs again, or runs here after migration: resume poisoning. */
 void tessera_mark_resume(TesseraState *s)
 {
     if (s->cfg.strict) {

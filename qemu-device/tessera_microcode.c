@@ -1,12 +1,12 @@
 /*
  * Tessera virtual GPU: microcode
  *
- * The image in hidden VRAM holds a table of the steps of BLIT and DRAW: how
- * blend modes combine colours, where attributes are in a vertex, how positions
- * are transformed. Each packet looks at the table where it lies and so sees
- * what was written over it. An engine keeps what it has decoded, and decodes
- * again only what has changed. All values are checked then: a table that means
- * nothing fails the packet.
+ * The image in hidden VRAM contains a table with the steps of BLIT and DRAW:
+ * how blend modes combine colours, where the attributes of a vertex are, and
+ * how positions are transformed. Each packet reads the table in place, so it
+ * notices if the table was overwritten. An engine caches the decoded table, and
+ * decodes it again only after a change. Decoding checks all values. A malformed
+ * table fails the packet.
  *
  * Called from render engine threads by BLIT and DRAW, and under the BQL for the
  * registers and migration.
@@ -25,7 +25,7 @@ QEMU_BUILD_BUG_ON(TSR_FW_FETCH + TESSERA_FETCHES * 4 > TSR_FW_SCALE);
 
 /* ---- The table ----------------------------------------------------------- */
 
-/* The recipes that have a loop of their own. */
+/* Recognize the factors that have an optimized loop. */
 static uint32_t blend_kind(uint32_t factors)
 {
     switch (factors) {
@@ -55,7 +55,10 @@ static bool decode_blend(TesseraBlend *b, uint32_t factors)
     return true;
 }
 
-/* Any 32 bits will do for scale and bias: see the vertices. */
+/*
+ * Decode the table. Scale and bias may have any value: tessera_raster.c refuses
+ * vertices that they move out of range.
+ */
 static bool decode(TesseraMicrocode *mc)
 {
     for (unsigned int i = 0; i < TSR_BLEND_COUNT; i++) {
@@ -89,7 +92,9 @@ static bool place_ok(const TesseraState *s, uint64_t addr)
            off <= s->hidden.size && TSR_FW_BYTES <= s->hidden.size - off;
 }
 
-/* The steps as they are now; an engine may be writing there meanwhile. */
+/*
+ * Get the present steps. Another engine may be writing to the table meanwhile.
+ */
 uint32_t tessera_microcode_get(TesseraEngine *e, const TesseraMicrocode **out)
 {
     TesseraMicrocode *mc = e->microcode;
@@ -98,7 +103,7 @@ uint32_t tessera_microcode_get(TesseraEngine *e, const TesseraMicrocode **out)
     uint64_t base;
     uint32_t err;
 
-    /* Both change while engines run: what is used is checked here. */
+    /* Both may change while engines run, so check the value that is used. */
     base = qatomic_read__nocheck(&s->fw_base);
     if (!qatomic_read(&s->fw_running) || !place_ok(s, base)) {
         return TSR_ERR_FIRMWARE;
@@ -121,7 +126,7 @@ uint32_t tessera_microcode_get(TesseraEngine *e, const TesseraMicrocode **out)
                                   base);
 }
 
-/* Undefined state blends as no mode does. */
+/* Undefined state blends like TSR_BLEND_NONE. */
 const TesseraBlend *tessera_microcode_blend(const TesseraMicrocode *mc,
                                             uint32_t mode)
 {
@@ -130,7 +135,9 @@ const TesseraBlend *tessera_microcode_blend(const TesseraMicrocode *mc,
 
 /* ---- Registers ----------------------------------------------------------- */
 
-/* Whether the image that the registers name can run; then it does. */
+/*
+ * Check the image that the registers name. If it is valid, use it from now on.
+ */
 bool tessera_microcode_start(TesseraState *s)
 {
     g_autofree TesseraMicrocode *mc = g_new0(TesseraMicrocode, 1);
@@ -143,7 +150,7 @@ bool tessera_microcode_start(TesseraState *s)
                            TESSERA_NO_SLOT, &run)) {
         return false;
     }
-    /* An engine might be writing there: look at a copy. */
+    /* An engine may be writing to the image, so check a copy. */
     image = g_memdup2(run.ptr, TSR_FW_BYTES);
     tessera_run_end(&s->cpu, &run, TSR_FW_BYTES);
     memcpy(mc->raw, image + TSR_FW_HEADER_BYTES, TSR_FW_TABLE_BYTES);
@@ -158,7 +165,7 @@ bool tessera_microcode_start(TesseraState *s)
     return true;
 }
 
-/* Whether a loaded state names a place where an image can be. */
+/* Whether a loaded state names a place that can hold an image. */
 bool tessera_microcode_valid(const TesseraState *s)
 {
     return !s->fw_running || place_ok(s, s->fw_base);

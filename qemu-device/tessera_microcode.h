@@ -17,15 +17,15 @@ enum {
     TESSERA_FETCHES
 };
 
-/* The steps of BLIT and DRAW, as an engine has last read them. */
+/* The steps of BLIT and DRAW, as the engine has last read them. */
 struct TesseraMicrocode {
-    uint8_t raw[TSR_FW_TABLE_BYTES];    /* as they are in hidden VRAM */
-    bool read;                          /* raw is from there */
-    bool ok;                            /* and means something: */
+    uint8_t raw[TSR_FW_TABLE_BYTES];    /* copy from hidden VRAM */
+    bool read;                          /* @raw is valid */
+    bool ok;                            /* @raw is well-formed; decoded: */
     TesseraBlend blend[TSR_BLEND_COUNT];
-    uint32_t fetch[TESSERA_FETCHES];    /* bytes into a vertex */
-    int32_t scale[2];                   /* of x and y, 1/65536 */
-    int32_t bias[2];                    /* added to them, 1/256 pixel */
+    uint32_t fetch[TESSERA_FETCHES];    /* offset in a vertex, in bytes */
+    int32_t scale[2];                   /* of x and y, in 1/65536 */
+    int32_t bias[2];                    /* added to x and y, in 1/256 pixel */
 };
 
 uint32_t tessera_microcode_get(TesseraEngine *e, const TesseraMicrocode **mc);
