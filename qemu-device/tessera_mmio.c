@@ -1,10 +1,11 @@
 /*
  * Tessera virtual GPU: registers
  *
- * BAR 0. Handler tables indexed by offset; an access no handler takes
- * (unknown, read-only, misaligned, of a wrong size) changes nothing, reads
- * zero and is counted. Runs on vCPU threads, under the BQL. A vCPU that found
- * the BAR before it was unplugged and then waited for the BQL comes too late.
+ * BAR 0, with tables of handlers that are indexed by offset. An access that no
+ * handler takes (unknown, read-only, misaligned or of a wrong size) changes
+ * nothing, reads as zero and is counted. Runs on vCPU threads, under the BQL. A
+ * vCPU may find the BAR before an unplug, wait for the BQL, and get here after
+ * it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -43,7 +44,7 @@ typedef struct EngineReg {
     void (*write)(TesseraEngine *e, uint32_t reg, uint32_t value);
 } EngineReg;
 
-/* Half of a 64-bit quantity. */
+/* One half of a 64-bit register. */
 static uint32_t half(uint64_t value, bool hi)
 {
     return hi ? value >> 32 : value;
@@ -387,7 +388,7 @@ static uint32_t swr_read(TesseraState *s, uint32_t index, uint32_t reg)
     }
 }
 
-/* False if the range is in use, or does not know the value. */
+/* Returns false if the range knows no such value. */
 static bool swr_control(TesseraState *s, uint32_t index, uint32_t value)
 {
     if (value & ~TSR_SWR_ENABLE) {
@@ -429,7 +430,7 @@ static bool swr_write(TesseraState *s, uint32_t index, uint32_t reg,
     return true;
 }
 
-/* The range that has a register, in *@index; else false. */
+/* Find the range that has a register, in *@index. Returns false if none has. */
 static bool find_swr(TesseraState *s, uint32_t addr, uint32_t *index)
 {
     *index = (addr - TSR_SWR(0)) / SWR_BYTES;
@@ -605,7 +606,7 @@ static const EngineReg engine_regs[ENGINE_BYTES / 4] = {
 
 /* ---- Dispatch ------------------------------------------------------------ */
 
-/* A register that is there once, or NULL. */
+/* Find a register of the device itself (not of an engine, say), or NULL. */
 static const Reg *find_reg(uint32_t addr)
 {
     if (addr < GLOBAL_BYTES) {

@@ -1,9 +1,9 @@
 /*
  * Tessera virtual GPU: virtual addresses
  *
- * Page tables, the translations an engine remembers of them, and the packets
- * that change both. A TLB is its engine's own, and remembers until it is told
- * to forget: whoever changes a table and does not say so is found out. Called
+ * Page tables, the TLBs of engines, and the packets that change both. Each
+ * engine has a TLB of its own, which keeps an entry until it is flushed. A
+ * driver that changes a table without a flush is caught in strict mode. Called
  * from engine threads.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -37,7 +37,8 @@ typedef struct TlbEntry {
 
 struct TesseraTlb {
     QemuMutex lock;             /* innermost */
-    uint32_t flushes;           /* which may overtake a walk */
+    /* counts flushes, to detect one during a walk */
+    uint32_t flushes;
     TlbEntry entry[ARRAY_SIZE(leaf_shifts)][TLB_ENTRIES];
 };
 
@@ -54,9 +55,9 @@ void tessera_mmu_fini(TesseraMaster *m)
     m->tlb = NULL;
 }
 
-/* ---- Walking ------------------------------------------------------------- */
+/* ---- Walks --------------------------------------------------------------- */
 
-/* Root 0 is none; else a directory entry. */
+/* A root is 0 (none), or a valid directory entry. */
 bool tessera_mmu_root_ok(uint64_t root)
 {
     return !root || ((root & TSR_PTE_VALID) && !(root & ~PDE_KNOWN));
@@ -67,7 +68,7 @@ static uint32_t bad_entry(TesseraMaster *m, uint64_t va)
     return tessera_fault(m, TSR_ERR_MMU_TABLE, m->fault_slot, va);
 }
 
-/* The entry at @index of the table that @pde names. */
+/* Read entry @index of the table that @pde points to. */
 static uint32_t read_entry(TesseraMaster *m, uint64_t va, uint64_t pde,
                            uint32_t index, uint64_t *entry)
 {
@@ -91,7 +92,9 @@ static uint32_t read_entry(TesseraMaster *m, uint64_t va, uint64_t pde,
     return err;
 }
 
-/* What a leaf may not have, for where it is and what it maps. */
+/*
+ * The bits that a leaf must not have at this level and for its kind of memory.
+ */
 static uint64_t leaf_excludes(const TesseraState *s, uint64_t pte,
                               uint32_t level)
 {
@@ -121,7 +124,7 @@ static uint32_t check_leaf(TesseraMaster *m, uint64_t va, uint64_t pte,
     return TSR_ERR_NONE;
 }
 
-/* Ask the tables. */
+/* Walk the page tables. */
 static uint32_t walk(TesseraMaster *m, uint64_t va, uint64_t *pte,
                      uint32_t *shift)
 {
@@ -150,7 +153,7 @@ static uint32_t walk(TesseraMaster *m, uint64_t va, uint64_t *pte,
     return check_leaf(m, va, entry, level, shift);
 }
 
-/* ---- Translations remembered --------------------------------------------- */
+/* ---- TLB ----------------------------------------------------------------- */
 
 static TlbEntry *tlb_slot(TesseraMaster *m, unsigned int size, uint64_t va)
 {
@@ -177,7 +180,7 @@ static bool tlb_find(TesseraMaster *m, uint64_t va, uint64_t *pte,
     return false;
 }
 
-/* What a flush has overtaken may be out of date. */
+/* Add an entry, unless a flush came during the walk: it may be stale then. */
 static void tlb_add(TesseraMaster *m, uint64_t va, uint64_t pte,
                     uint32_t shift, uint32_t flushes)
 {
@@ -221,7 +224,7 @@ void tessera_mmu_forget(TesseraMaster *m)
     memset(m->tlb->entry, 0, sizeof(m->tlb->entry));
 }
 
-/* The referee asks the tables again: they must say what they said. */
+/* Strict mode: check a TLB hit against the page tables. */
 static uint32_t referee_hit(TesseraMaster *m, uint64_t va, uint64_t pte,
                             uint32_t shift)
 {
@@ -253,7 +256,7 @@ static uint32_t lookup(TesseraMaster *m, uint64_t va, uint64_t *pte,
     return err;
 }
 
-/* For an access by the master's address space. */
+/* Translate a virtual address of the requester's address space. */
 uint32_t tessera_mmu_translate(TesseraMaster *m, uint64_t va, bool write,
                                uint32_t slot, TesseraPlace *place)
 {
@@ -286,8 +289,9 @@ static bool same_kind(uint64_t a, uint64_t b)
 }
 
 /*
- * How much of @len bytes from @va on follows @place, the place of @va. What is
- * found wrong behind it is no error before it is used.
+ * Return how many of @len bytes from @va on continue @place, the translation of
+ * @va. An error in a later page only ends the count: it is reported when an
+ * access reaches that page.
  */
 uint64_t tessera_mmu_extend(TesseraMaster *m, uint64_t va, uint64_t len,
                             bool write, const TesseraPlace *place)
@@ -334,11 +338,11 @@ static uint32_t write_entries(TesseraMaster *m, uint64_t addr, bool vram,
     if (err) {
         return err;
     }
-    if (run.len < bytes) {      /* no whole page */
+    if (run.len < bytes) {      /* the table is not in a whole page of RAM */
         tessera_run_end(m, &run, 0);
         return tessera_fault(m, TSR_ERR_DMA, TESSERA_NO_SLOT, addr);
     }
-    /* Others may walk the table: each entry in one piece. */
+    /* Write each entry atomically: other engines may be walking the table. */
     for (uint32_t i = 0; i < bytes / sizeof(*entry); i++) {
         qatomic_set__nocheck((uint64_t *)run.ptr + i, cpu_to_le64(entry[i]));
     }
@@ -356,7 +360,7 @@ static bool ptes_flags_ok(uint32_t flags, uint64_t addr, uint32_t count,
            (addr % (GROUP * sizeof(uint64_t)) == 0 && count % GROUP == 0);
 }
 
-/* A page at most, so there is nothing to resume. */
+/* The packet writes at most one page, so it needs no progress[]. */
 uint32_t tessera_mmu_write_ptes(TesseraEngine *e, const uint32_t *p)
 {
     uint32_t flags = (p[0] & TSR_PKT_FLAGS_MASK) >> TSR_PKT_FLAGS_SHIFT;

@@ -10,11 +10,11 @@
 
 #define TESSERA_ASIDS       256
 
-/* Where a virtual address is, and all behind it up to the leaf's end. */
+/* The translation of a virtual address, valid up to the end of its leaf. */
 typedef struct TesseraPlace {
     uint64_t pte;
-    uint64_t addr;              /* GPU or DMA address, of @va itself */
-    uint64_t left;              /* bytes */
+    uint64_t addr;              /* GPU or DMA address of @va itself */
+    uint64_t left;              /* bytes up to the end of the leaf */
 } TesseraPlace;
 
 void tessera_mmu_init(TesseraMaster *m);

@@ -1,9 +1,10 @@
 /*
  * Tessera virtual GPU: outputs
  *
- * The monitor of each head: plugged or not, and its EDID. The preferred mode
- * has the size of the console's window, once a viewer has told that, and before
- * that the size that properties give. Called under the BQL.
+ * The monitor of each head: whether it is connected, and its EDID. The
+ * preferred mode has the size of the console's window once a viewer has
+ * reported it. Before that it has the size that the properties give. Called
+ * under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,7 +21,10 @@
 
 #define TESSERA_MIN_WISH            64  /* as for the properties */
 
-/* QEMU's monitors name a range of rates, and not that they can do all of it. */
+/*
+ * QEMU's EDID lists a range of refresh rates. Set the bit that says that all
+ * rates in the range are supported.
+ */
 static void vary_rate(uint8_t *edid)
 {
     if (!(edid[EDID_FEATURES] & EDID_CONTINUOUS_FREQUENCY)) {
@@ -78,8 +82,8 @@ static uint32_t within(uint32_t pixels, uint32_t max, uint32_t device_max)
 }
 
 /*
- * The console's window has another size: the monitor becomes one that prefers
- * it. A window that is hidden has no size, and changes nothing.
+ * The console's window has a new size, so the EDID prefers that size from now
+ * on. A hidden window has size 0, and changes nothing.
  */
 void tessera_output_resize(TesseraHead *h, uint32_t width, uint32_t height)
 {
@@ -101,7 +105,7 @@ void tessera_output_resize(TesseraHead *h, uint32_t width, uint32_t height)
     }
 }
 
-/* The next 4 bytes of the EDID; there are none where nothing is plugged. */
+/* Read the next 4 bytes of the EDID, or 0 if no monitor is connected. */
 uint32_t tessera_output_edid_read(TesseraHead *h)
 {
     uint32_t at = h->edid_index;
@@ -110,7 +114,10 @@ uint32_t tessera_output_edid_read(TesseraHead *h)
     return h->connected ? ldl_le_p(h->edid + at) : 0;
 }
 
-/* Monitors do not migrate. The guest is told where it finds another one. */
+/*
+ * Monitors do not migrate. tessera_output_loaded() tells the guest if the
+ * destination has a different one.
+ */
 void tessera_output_save(TesseraHead *h)
 {
     h->seen_connected = h->connected;

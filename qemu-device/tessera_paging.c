@@ -1,8 +1,8 @@
 /*
  * Tessera virtual GPU: paging packets
  *
- * TRANSFER, PAGE_FILL, aperture tables and ownership marks: what the driver's
- * memory manager issues. Called from the paging engines' threads by the
+ * TRANSFER, PAGE_FILL, aperture tables and ownership marks: the packets of the
+ * driver's memory manager. Called from the threads of paging engines by the
  * command decoder.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -43,7 +43,7 @@ static bool transfer_decode(Transfer *t, const uint32_t *p)
         t->bytes > TSR_TRANSFER_MAX_BYTES) {
         return false;
     }
-    /* List offsets belong to lists; a list is an array of u64. */
+    /* Only a page list has an offset. A list is an array of u64. */
     if ((flags & TSR_TRANSFER_SRC_PAGES)
         ? t->src % 8 || t->src_off >> TSR_ADDRESS_BITS : t->src_off) {
         return false;
@@ -52,7 +52,10 @@ static bool transfer_decode(Transfer *t, const uint32_t *p)
              ? t->dst % 8 || t->dst_off >> TSR_ADDRESS_BITS : t->dst_off);
 }
 
-/* A device that can snoop always does in lists, which are no mappings. */
+/*
+ * A device that can snoop always snoops for page lists, so it refuses the
+ * flags. They are valid with io-coherent=off, and for page lists only.
+ */
 static bool cached_flags_ok(TesseraState *s, uint32_t flags)
 {
     if (!(flags & (TSR_TRANSFER_SRC_CACHED | TSR_TRANSFER_DST_CACHED))) {
@@ -76,7 +79,10 @@ static uint32_t transfer_side(TesseraEngine *e, TesseraView *v, bool pages,
     return tessera_view_gpu(&e->m, v, addr, bytes, write, TESSERA_NO_SLOT);
 }
 
-/* Where layouts differ: one linear side, whole tile rows on the other. */
+/*
+ * If the layouts differ, one side has to be linear, and the other has to
+ * consist of whole tile rows.
+ */
 static uint32_t transfer_layout_check(TesseraEngine *e, const Transfer *t,
                                       bool tiled_pages)
 {
@@ -94,7 +100,7 @@ static uint32_t transfer_layout_check(TesseraEngine *e, const Transfer *t,
     return TSR_ERR_NONE;
 }
 
-/* What lies across pages as it should not goes through a linear buffer. */
+/* Transfer a piece through a linear buffer, if its pages split it badly. */
 static uint32_t transfer_piece(TesseraEngine *e, Transfer *t,
                                TesseraRect *tiled, TesseraRect *linear,
                                bool store)
@@ -109,7 +115,7 @@ static uint32_t transfer_piece(TesseraEngine *e, Transfer *t,
                                           lin, stride);
 }
 
-/* A piece of a band: one tile row high, at most PIECE_BYTES wide. */
+/* Transfer a piece of a band: one tile row high, at most PIECE_BYTES wide. */
 static uint32_t transfer_band(TesseraEngine *e, Transfer *t,
                               TesseraRect *tiled, TesseraRect *linear,
                               bool store)
@@ -130,7 +136,7 @@ static uint32_t transfer_band(TesseraEngine *e, Transfer *t,
     return transfer_piece(e, t, tiled, linear, store);
 }
 
-/* progress: bytes of whole bands; bytes of the rows of the next one. */
+/* progress[]: bytes of whole bands; bytes of each row of the next band. */
 static uint32_t transfer_swizzle(TesseraEngine *e, Transfer *t)
 {
     bool store = t->dst_layout != TSR_LAYOUT_LINEAR;
@@ -170,7 +176,7 @@ static uint32_t transfer_swizzle(TesseraEngine *e, Transfer *t)
     return err;
 }
 
-/* PAGE-4: a transfer may start only after the pending one ended. */
+/* PAGE-4: a transfer must not start before the previous one has ended. */
 static void referee_passes(TesseraEngine *e, uint32_t flags)
 {
     if (flags & TSR_TRANSFER_START) {
@@ -303,7 +309,7 @@ static uint32_t check_pte(TesseraEngine *e, TesseraSegment *seg, uint64_t pte)
     return TSR_ERR_NONE;
 }
 
-/* PAGE-9: who gives a page up unmaps it before others map theirs. */
+/* PAGE-9: a mapping must be removed before its page is mapped anew. */
 static void referee_map(TesseraEngine *e, TesseraSegment *seg, uint32_t page,
                         uint64_t pte)
 {
@@ -401,14 +407,17 @@ uint32_t tessera_paging_mark(TesseraEngine *e, const uint32_t *p)
     return tessera_fault(&e->m, err, TESSERA_NO_SLOT, gpa);
 }
 
-/* All apertures show the dummy page again. */
+/* Clear all aperture tables, so that all pages show the dummy page. */
 void tessera_paging_reset(TesseraState *s)
 {
     for (unsigned int i = 0; i < s->num_segs; i++) {
         TesseraSegment *seg = &s->segs[i];
 
         for (uint32_t page = 0; seg->ptes && page < seg->num_pages; page++) {
-            /* Most were never used: leave their memory untouched. */
+            /*
+             * Do not write to unused entries, so that the host need not
+             * allocate them.
+             */
             if (qatomic_read__nocheck(&seg->ptes[page])) {
                 qatomic_set__nocheck(&seg->ptes[page], 0);
             }

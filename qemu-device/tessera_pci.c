@@ -56,7 +56,7 @@ static const char *const descriptor_faults[] = {
     "too-many", "host-aperture-visible",
 };
 
-/* Faults are made for the default segments. */
+/* Descriptor faults are defined for the default segments only. */
 static bool check_fault(const TesseraConfig *c, Error **errp)
 {
     const char *name = c->descriptor_fault;
@@ -74,7 +74,7 @@ static bool check_fault(const TesseraConfig *c, Error **errp)
     return false;
 }
 
-/* What a Resizable BAR capability can say. */
+/* Check that a Resizable BAR capability can describe the size. */
 static bool check_bar_size(const TesseraConfig *c, Error **errp)
 {
     uint64_t bytes = c->resizable_bar_size;
@@ -129,8 +129,9 @@ static bool check_config(TesseraConfig *c, Error **errp)
 /* ---- Reset --------------------------------------------------------------- */
 
 /*
- * No engine writes to memory any more when the first device gets to its hold
- * phase. The bus may still list a device that has let go of everything.
+ * All devices stop writing to memory before the first one enters its hold
+ * phase. The bus may still list an unplugged device, which has freed its
+ * resources.
  */
 static void reset_enter(Object *obj, ResetType type)
 {
@@ -250,7 +251,7 @@ static void hang_set(Object *obj, Visitor *v, const char *name, void *opaque,
         return;
     }
     if (value < -1) {
-        /* A hang that is pending for another engine stays. */
+        /* A hang that is pending for another engine stays pending. */
         only = -2 - (int64_t)value;
         if (only < s->num_engines) {
             qatomic_cmpxchg(&s->hang_engine, only, -1);
@@ -381,7 +382,7 @@ static void add_fault_properties(ObjectClass *klass)
         "Pages of RAM whose memory is kept apart from CPU caches (read-only)");
 }
 
-/* ---- Monitors, plugged while the device runs ----------------------------- */
+/* ---- Monitors, connected while the device runs --------------------------- */
 
 static const char *const connected_names[TSR_MAX_CRTCS] = {
     "connected0", "connected1", "connected2", "connected3",
@@ -523,14 +524,17 @@ static const char *const property_docs[][2] = {
 
 /* ---- Life cycle ---------------------------------------------------------- */
 
-/* Shared, as the host aperture maps pages of its file. */
+/* The backend has to be shared, as the host aperture maps pages of its file. */
 static bool use_memdev(TesseraState *s, Error **errp)
 {
     g_autofree char *name = host_memory_backend_get_name(s->memdev);
     MemoryRegion *mr = host_memory_backend_get_memory(s->memdev);
     Object *obj = OBJECT(s->memdev);
 
-    /* Not every device that uses one says so, but its memory has a name then. */
+    /*
+     * Some devices do not mark the backend that they use as mapped. But then
+     * its RAM block has a name.
+     */
     if (host_memory_backend_is_mapped(s->memdev) ||
         *qemu_ram_get_idstr(mr->ram_block)) {
         error_setg(errp, "tessera: memdev %s is in use", name);
@@ -550,7 +554,7 @@ static bool use_memdev(TesseraState *s, Error **errp)
         error_setg(errp, "tessera: memdev %s is read-only", name);
         return false;
     }
-    /* Nobody else could look at such memory, or note what is written. */
+    /* QEMU can neither read such memory nor track writes to it. */
     if (memory_region_has_guest_memfd_private(mr)) {
         error_setg(errp, "tessera: memdev %s is the guest's alone", name);
         return false;
@@ -564,7 +568,7 @@ static bool use_memdev(TesseraState *s, Error **errp)
     return true;
 }
 
-/* Nobody may use the memory, or its file, any more. */
+/* Called after the last use of the memory and its file. */
 static void free_backend(TesseraState *s)
 {
     if (s->backend) {
@@ -575,7 +579,10 @@ static void free_backend(TesseraState *s)
 
 static bool init_own_vram(TesseraState *s, Error **errp)
 {
-    /* Shared, so that a file descriptor backs it wherever the host can. */
+    /*
+     * Make it shared, so that a file descriptor backs it where the host
+     * permits.
+     */
     return memory_region_init_ram_flags_nomigrate(s->vram, OBJECT(s),
                                                   "tessera.vram",
                                                   s->vram_bytes, RAM_SHARED,
@@ -594,10 +601,11 @@ static bool init_vram(TesseraState *s, Error **errp)
 }
 
 /*
- * QEMU 10.0 keeps the file of shared RAM in a list, by the path of its device.
- * qemu_ram_free() comes when the device has no path any more, and so leaves the
- * entry. The next device at this path would take the number of a closed file,
- * or of another one.
+ * QEMU 10.0 keeps the file descriptor of shared RAM in a list, under the path
+ * of its device. When qemu_ram_free() is called, the device has no path any
+ * more, so the entry stays. The next device at the same path would use this
+ * descriptor, which is closed or belongs to another file. So delete the entry
+ * here.
  */
 static void forget_vram_file(TesseraState *s)
 {
@@ -652,8 +660,9 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
         return;
     }
     /*
-     * Engines are threads, and the device clock goes on while they work. A
-     * replay blocker would be looked at when the machine starts only.
+     * Engines are host threads, so the device clock advances while they work. A
+     * replay blocker does not help, because QEMU checks blockers only when the
+     * machine starts.
      */
     if (replay_mode != REPLAY_MODE_NONE) {
         error_setg(errp, "tessera: record and replay are not supported");
@@ -688,7 +697,7 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
               (s->cfg.outputs ? TSR_CAP_DISPLAY : 0);
     s->num_vram_pages = s->vram_bytes >> TSR_PAGE_SHIFT;
     s->page_state = g_new0(uint8_t, s->num_vram_pages);
-    /* A guest that sleeps is woken without the machine being started. */
+    /* A suspended guest is woken up without a start of the machine. */
     s->vm_running = runstate_is_live(runstate_get());
     tessera_host_aperture_init(s);
     tessera_irq_init(s);
@@ -712,8 +721,9 @@ err_segments:
 }
 
 /*
- * What a vCPU may still hold on to stays until instance_finalize: one that
- * found a register before the BARs went may get the BQL only after this.
+ * State that a vCPU may still use is freed in instance_finalize: a vCPU that
+ * found a register before the BARs were removed may get the BQL only after
+ * this.
  */
 static void tessera_exit(PCIDevice *pdev)
 {

@@ -1,11 +1,10 @@
 /*
  * Tessera virtual GPU: pixels
  *
- * Formats and blending, in exact integer arithmetic that
- * Documentation/hardware.rst gives in full: a reference renderer that follows
- * it gets the same bits. Fragments are ARGB8888 words; they are blended in
- * place, whatever the target's layout. Called from engine threads by BLIT and
- * DRAW.
+ * Formats and blending in exact integer arithmetic. Documentation/hardware.rst
+ * specifies it in full, so a reference renderer can produce the same bits.
+ * Fragments are ARGB8888 words. They are blended into the target in place, in
+ * every layout. Called from engine threads by BLIT and DRAW.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -30,7 +29,7 @@ static inline uint32_t channel(uint32_t argb, unsigned int shift)
     return (argb >> shift) & 0xff;
 }
 
-/* Component-wise product of two colours. */
+/* Multiply two colours channel by channel. */
 uint32_t tessera_pixel_mul(uint32_t a, uint32_t b)
 {
     uint32_t out = 0;
@@ -61,7 +60,7 @@ static inline void pack(uint32_t format, uint8_t *p, uint32_t argb)
     }
 }
 
-/* The sum for alpha is 255 a + d (255 - a): the quotient comes out exact. */
+/* Alpha becomes 255 a + d (255 - a), which fits the exact division by 255. */
 static inline uint32_t blend_alpha(uint32_t s, uint32_t d)
 {
     uint32_t a = s >> 24, opaque = s | 0xff000000u;
@@ -103,7 +102,10 @@ static uint32_t factor_value(uint8_t factor, uint32_t s, uint32_t d)
     }
 }
 
-/* Any recipe. Of those that have a loop of their own it makes the same. */
+/*
+ * Blend by the factors of the table. For modes with an optimized loop the
+ * result is the same.
+ */
 static uint32_t blend_by_factors(const TesseraBlend *b, uint32_t s, uint32_t d)
 {
     uint32_t out = 0;
@@ -118,7 +120,9 @@ static uint32_t blend_by_factors(const TesseraBlend *b, uint32_t s, uint32_t d)
     return out;
 }
 
-/* With constants for format and kind, a loop of its own for each. */
+/*
+ * Inlined with constant @format and @kind, so that each pair gets its own loop.
+ */
 static inline QEMU_ALWAYS_INLINE void
 blend_pixels(uint32_t format, uint32_t bpp, uint32_t kind,
              const TesseraBlend *blend, uint8_t *p, const uint32_t *frags,
@@ -174,7 +178,7 @@ static void blend_run(uint32_t format, const TesseraBlend *blend, uint8_t *p,
 
 /* ---- Rows of targets ----------------------------------------------------- */
 
-/* Part of row @row of one tile, from byte @x. */
+/* Blend into a part of row @row of a tile, from byte @x on. */
 static void blend_tile(const TesseraSurface *surf, uint8_t *tile, uint32_t row,
                        uint32_t x, const uint32_t *frags, uint32_t n,
                        const TesseraBlend *blend)
@@ -194,7 +198,7 @@ static void blend_tile(const TesseraSurface *surf, uint8_t *tile, uint32_t row,
     tessera_morton_row(tile, row, x, nb, line, true);
 }
 
-/* The bytes of the view a row lies in: of a tiled one, whole tiles. */
+/* The bytes of the view that contain a row: whole tiles in a tiled layout. */
 static uint64_t row_range(const TesseraRect *r, uint64_t *len)
 {
     uint64_t first = tessera_swizzle_offset(r->layout, r->pitch, r->xb, r->y);
@@ -208,7 +212,10 @@ static uint64_t row_range(const TesseraRect *r, uint64_t *len)
     return first;
 }
 
-/* As many pixels as there are in one run; they follow each other in it. */
+/*
+ * Blend the pixels that lie inside the run, and return their number. They are
+ * consecutive in it.
+ */
 static uint32_t blend_in_run(const TesseraSurface *surf, const TesseraRect *r,
                              TesseraRun *run, const uint32_t *frags,
                              uint32_t n, const TesseraBlend *blend)

@@ -9,9 +9,9 @@
 #include "tessera_surface.h"
 
 /*
- * Two channels of a colour side by side, 32 bits for each: blue and red of a
- * word, or green and alpha of the word shifted down. Sums of products with
- * small factors stay in their halves.
+ * Two channels of a colour in one 64-bit word, with 32 bits for each: blue and
+ * red or, of the colour shifted right by 8, green and alpha. Sums of products
+ * with small factors do not overflow into the other half.
  */
 #define TESSERA_LANES   0x000000ff000000ffULL
 
@@ -32,25 +32,25 @@ static inline uint64_t tessera_div255_lanes(uint64_t x)
     return ((x + ((x >> 8) & TESSERA_LANES)) >> 8) & TESSERA_LANES;
 }
 
-/* Sums of up to twice 255, or 255. */
+/* Clamp sums of at most 2 * 255 to 255. */
 static inline uint64_t tessera_saturate_lanes(uint64_t x)
 {
     return (x | ((x >> 8) & 0x0000000100000001ULL) * 255) & TESSERA_LANES;
 }
 
 /*
- * RGB565 as ARGB8888, of a word or of a vector of words: each channel with its
- * high bits again below it.
+ * Convert RGB565 to ARGB8888, for a word or a vector of words. The high bits of
+ * each channel are repeated in its low bits.
  */
 #define TESSERA_EXPAND_565(v)                                                 \
     (((v) << 8 & 0xf80000) | ((v) << 5 & 0x00fc00) | ((v) << 3 & 0x0700f8) |  \
      ((v) >> 1 & 0x000300) | ((v) >> 2 & 0x000007) | 0xff000000u)
 
-/* And back, which rounds down. */
+/* Convert back, rounding down. */
 #define TESSERA_PACK_565(v)                                                   \
     (((v) >> 8 & 0xf800) | ((v) >> 5 & 0x07e0) | ((v) >> 3 & 0x001f))
 
-/* A texel or pixel in memory as ARGB8888. */
+/* Read a texel or pixel from memory as ARGB8888. */
 static inline uint32_t tessera_pixel_unpack(uint32_t format, const uint8_t *p)
 {
     uint32_t v;
@@ -63,9 +63,10 @@ static inline uint32_t tessera_pixel_unpack(uint32_t format, const uint8_t *p)
     return format == TSR_FORMAT_XRGB8888 ? v | 0xff000000u : v;
 }
 
-/* How a mode combines the colour of a fragment with that of the target. */
+/* How a blend mode combines the colours of fragment and target. */
 typedef struct TesseraBlend {
-    uint32_t kind;              /* the TSR_BLEND_* that does the same, or: */
+    /* equivalent TSR_BLEND_*, or TESSERA_BLEND_OTHER */
+    uint32_t kind;
     uint8_t factor[4];          /* TSR_FACTOR_*, in the order of the table */
 } TesseraBlend;
 

@@ -1,12 +1,12 @@
 /*
  * Tessera virtual GPU: planes
  *
- * What the registers of a plane mean: which memory it shows, which pixel of
- * it at each place of the screen, and how that is blended with what lies
- * below. Documentation/hardware.rst has all of it in exact arithmetic. Offsets
- * in every layout are the sum of one for the column and one for the row, so
- * scaling, turning and swizzling come down to a table of one row. Called under
- * the BQL.
+ * The meaning of a plane's registers: which memory it shows, which of its
+ * pixels appears where on the screen, and how they are blended with the planes
+ * below. Documentation/hardware.rst specifies this in exact arithmetic. In
+ * every layout, the offset of a pixel is the sum of an offset for its column
+ * and one for its row. So one table of column offsets handles scaling, rotation
+ * and swizzling. Called under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -103,7 +103,7 @@ static uint64_t surface_bytes(const TesseraPlane *p)
     return tessera_swizzle_end(&r);
 }
 
-/* Where in VRAM the whole surface of a plane is, if it shows one. */
+/* Find the whole surface of an enabled plane in VRAM. */
 bool tessera_plane_memory(TesseraState *s, const uint32_t *regs,
                           uint64_t *offset, uint64_t *bytes)
 {
@@ -139,7 +139,7 @@ uint32_t tessera_plane_check(TesseraMaster *m, const uint32_t *regs,
     return TSR_ERR_NONE;
 }
 
-/* What x-refuse-width says of registers that are in order. */
+/* Fault injection: refuse valid registers as x-refuse-width says. */
 uint32_t tessera_plane_refuse(TesseraMaster *m, const uint32_t *regs,
                               uint32_t slot)
 {
@@ -164,7 +164,7 @@ static uint64_t row_offset(const TesseraPlane *p, uint32_t y)
     return tessera_swizzle_offset(p->layout, p->pitch, 0, y);
 }
 
-/* Where the memory begins that shows columns from @x, rows from @y on. */
+/* The offset at which the memory of columns from @x on begins. */
 static uint64_t first_column(const TesseraPlane *p, uint32_t x)
 {
     uint64_t off = column_offset(p, x);
@@ -179,7 +179,7 @@ static uint64_t first_row(const TesseraPlane *p, uint32_t y)
                          ? y : QEMU_ALIGN_DOWN(y, TSR_TILE_ROWS));
 }
 
-/* All of the memory that the source rectangle needs, and nothing else. */
+/* Get a run of exactly the memory that the source rectangle needs. */
 static uint32_t run_begin(TesseraMaster *m, const TesseraPlane *p,
                           uint32_t slot, TesseraRun *run)
 {
@@ -202,7 +202,7 @@ static uint32_t run_begin(TesseraMaster *m, const TesseraPlane *p,
                                    pitch, rows, false, slot, run);
 }
 
-/* Whether the referee lets a plane be scanned out. */
+/* Whether strict mode permits the scanout of a plane. */
 uint32_t tessera_plane_referee(TesseraMaster *m, const uint32_t *regs,
                                uint32_t slot)
 {
@@ -218,7 +218,10 @@ uint32_t tessera_plane_referee(TesseraMaster *m, const uint32_t *regs,
 
 /* ---- Scan ---------------------------------------------------------------- */
 
-/* The texel at place @k of @n that show @len of a surface from @start. */
+/*
+ * The texel at position @k of @n positions, which show @len of a surface from
+ * @start on.
+ */
 static uint32_t texel(uint32_t start, uint32_t len, uint32_t k, uint32_t n)
 {
     return (start + (2 * (uint64_t)k + 1) * len / (2 * (uint64_t)n)) >> 16;
@@ -234,7 +237,7 @@ static uint32_t texel_y(const TesseraPlane *p, uint32_t k, uint32_t n)
     return texel(p->src_y, p->src_h, k, n);
 }
 
-/* What column @i of the destination adds to offsets in the run. */
+/* The part of the offset in the run that column @i of the destination adds. */
 static uint64_t dst_column(const TesseraPlane *p, uint32_t i)
 {
     uint32_t k = p->flip_columns ? p->dst_w - 1 - i : i;
@@ -258,8 +261,8 @@ static uint64_t dst_row(const TesseraPlane *p, uint32_t j)
 }
 
 /*
- * Begin to scan a plane out on a screen of some width. One that shows nothing
- * there, or that the referee refuses, is not open and has no rows.
+ * Begin to scan out a plane on a screen with @width columns. A disabled plane,
+ * or one that strict mode refuses, is not open and adds nothing to a row.
  */
 uint32_t tessera_plane_open(TesseraMaster *m, const uint32_t *regs,
                             uint32_t slot, uint32_t width,
@@ -308,7 +311,7 @@ static inline uint32_t unpack(uint32_t format, const uint8_t *p)
     return tessera_pixel_unpack(format, p);
 }
 
-/* With a constant for the format, a loop of its own for each. */
+/* Inlined with a constant @format, so that each format gets its own loop. */
 static inline QEMU_ALWAYS_INLINE void
 fetch_texels(uint32_t format, const uint8_t *base, const uint32_t *offset,
              uint32_t *pixels, uint32_t n)
@@ -342,7 +345,7 @@ static inline uint32_t div255(uint32_t x)
     return (x + (x >> 8)) >> 8;
 }
 
-/* s * sa + d * da in each channel but alpha; sa and da are 255 together. */
+/* s * sa + d * da in each channel except alpha. sa + da is 255. */
 static inline uint32_t mix(uint32_t s, uint32_t sa, uint32_t d, uint32_t da)
 {
     return tessera_unlanes(
@@ -351,7 +354,7 @@ static inline uint32_t mix(uint32_t s, uint32_t sa, uint32_t d, uint32_t da)
                              tessera_lanes(d >> 8 & 0xff) * da));
 }
 
-/* Each product is rounded by itself, and the sum saturates. */
+/* Like mix(), but each product is rounded, and the sum saturates. */
 static inline uint32_t add(uint32_t s, uint32_t sa, uint32_t d, uint32_t da)
 {
     return tessera_unlanes(
@@ -388,7 +391,7 @@ static void blend_row(const TesseraPlane *p, const uint32_t *pixels,
     }
 }
 
-/* Blend row @y of the screen, XRGB8888 with X 0, with what the plane has. */
+/* Blend the plane into row @y of the screen, XRGB8888 with X being 0. */
 void tessera_plane_row(const TesseraPlaneScan *scan, uint32_t y, uint32_t *row)
 {
     const TesseraPlane *p = &scan->p;

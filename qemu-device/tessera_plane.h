@@ -8,11 +8,11 @@
 
 #include "tessera_head.h"
 
-/* A plane's registers, taken apart. */
+/* The decoded registers of a plane. */
 typedef struct TesseraPlane {
     bool enabled;
-    bool swapped;               /* columns of the screen are rows of it */
-    bool flip_columns;          /* columns of the screen count backwards */
+    bool swapped;               /* screen columns are surface rows */
+    bool flip_columns;          /* screen columns count backwards */
     bool flip_rows;
     uint32_t blend;             /* TSR_PLANE_BLEND_* */
     uint32_t alpha;
@@ -23,7 +23,7 @@ typedef struct TesseraPlane {
     uint32_t pitch;
     uint32_t width;
     uint32_t height;
-    uint32_t src_x;             /* in 1/65536 */
+    uint32_t src_x;             /* in 1/65536 pixel */
     uint32_t src_y;
     uint32_t src_w;
     uint32_t src_h;
@@ -38,9 +38,9 @@ typedef struct TesseraPlaneScan {
     TesseraPlane p;
     TesseraRun run;
     bool open;
-    uint32_t first;             /* columns of the screen it covers */
+    uint32_t first;             /* screen columns that it covers */
     uint32_t end;
-    uint32_t *offset;           /* of each: in the run, of the first row */
+    uint32_t *offset;           /* offset in @run of each column */
 } TesseraPlaneScan;
 
 bool tessera_plane_memory(TesseraState *s, const uint32_t *regs,

@@ -1,20 +1,21 @@
 /*
- * Tessera virtual GPU: what swizzling ranges show, as RAM
+ * Tessera virtual GPU: linear views of swizzling ranges in RAM
  *
- * Where the host can, the window of the swizzling ranges is RAM, and a range
- * that is on has its surface's rows there, as a copy. Accesses of CPUs cost
- * nothing then. What a CPU writes reaches VRAM when a doorbell rings, a picture
- * is taken, the range ends or the machine stops; what others write to VRAM
- * reaches the rows before its fence is written. In strict mode, whose referee
- * wants to see every access, and on other hosts the window traps.
+ * If the host permits, the window of the swizzling ranges is RAM, and an
+ * enabled range has a linear copy of its surface's rows there. CPU accesses
+ * then cause no exits. CPU writes reach VRAM when a doorbell rings, a picture
+ * is taken, the range is disabled or the machine stops. Writes of others to
+ * VRAM reach the rows before their fence is written. In strict mode, which
+ * checks every access, and on other hosts accesses are emulated.
  *
- * Both sides may write at the same time, to neighbouring bytes. So each range
- * also keeps its surface as it was when rows and VRAM were last alike, tile by
- * tile as in VRAM. A byte that differs from that was written on its side, and
- * only such bytes are carried to the other.
+ * Both sides may be written at the same time, in neighbouring bytes. So each
+ * range also keeps a reference copy: its surface as it was when rows and VRAM
+ * were last equal, in the tiled layout of VRAM. A byte that differs from the
+ * reference copy was written on its side. Only such bytes are copied to the
+ * other side.
  *
- * Rows are copied in and out under the views' lock: with the BQL by who serves
- * the guest, without by engines.
+ * Rows are copied in both directions under the views' lock: by engines without
+ * the BQL, by all others with it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -37,8 +38,8 @@
 typedef struct Strip {
     uint32_t *row;
     uint8_t *tile;              /* in VRAM */
-    uint8_t *last;              /* when both were last alike */
-    uint32_t y;                 /* in the tile */
+    uint8_t *last;              /* in the reference copy */
+    uint32_t y;                 /* row in the tile */
 } Strip;
 
 static Strip strip_at(const TesseraState *s, const TesseraRangeView *v,
@@ -68,7 +69,10 @@ static bool all_bytes(uint32_t diff)
            (diff & 0xff000000);
 }
 
-/* Carry the bytes that @from has new. Another side may write the others. */
+/*
+ * Copy the bytes of @from that have changed since @last. Other bytes of @to may
+ * be written by other threads meanwhile, so leave them alone.
+ */
 static bool merge(uint32_t *to, uint32_t *last, const uint32_t *from)
 {
     uint32_t value = qatomic_read(from), diff = value ^ *last;
@@ -91,7 +95,7 @@ static bool merge(uint32_t *to, uint32_t *last, const uint32_t *from)
     return true;
 }
 
-/* From the row to VRAM, or back. Whether anything was new. */
+/* Merge a strip into VRAM, or back. Returns whether any byte had changed. */
 static bool strip_merge(const TesseraRangeView *v, const Strip *strip,
                         bool to_vram)
 {
@@ -116,7 +120,7 @@ static void strip_fill(const TesseraRangeView *v, const Strip *strip)
     }
 }
 
-/* ---- From the rows to VRAM ----------------------------------------------- */
+/* ---- Rows to VRAM -------------------------------------------------------- */
 
 typedef struct WriteBack {
     TesseraState *s;
@@ -132,7 +136,10 @@ static void note_dirty(WriteBack *wb, uint64_t offset)
     }
 }
 
-/* Some of the window, whole strips. Whether anything in it was new. */
+/*
+ * Write back a part of the window, in whole strips. Returns whether any byte
+ * had changed.
+ */
 static bool write_back_some(WriteBack *wb, uint64_t from, uint64_t end)
 {
     TesseraState *s = wb->s;
@@ -155,7 +162,10 @@ static bool write_back_some(WriteBack *wb, uint64_t from, uint64_t end)
     return written;
 }
 
-/* Pages had nothing new. What comes before they are protected is looked for. */
+/*
+ * Write-protect pages without changes. A CPU may write before the protection is
+ * in place, so then write them back again.
+ */
 static void protect(WriteBack *wb, uint64_t from, uint64_t end)
 {
     if (from < end &&
@@ -165,8 +175,9 @@ static void protect(WriteBack *wb, uint64_t from, uint64_t end)
 }
 
 /*
- * Pages that count as written. One that was is likely to be written again,
- * which would cost a fault, and so is protected only when it had nothing new.
+ * Write back pages that count as written. A page with changes is likely to be
+ * written again, and each protection costs a fault then. So protect only pages
+ * without changes.
  */
 static void write_back_pages(void *opaque, uint64_t from, uint64_t end)
 {
@@ -196,7 +207,7 @@ static void write_back(TesseraState *s, TesseraRangeView *v)
     tessera_dirty_mark(s->vram, &wb.dirty);
 }
 
-/* Under the BQL: engines and pictures find what CPUs have written. */
+/* Called under the BQL, so that engines and pictures see the writes of CPUs. */
 void tessera_range_views_write_back(TesseraState *s)
 {
     if (likely(!s->views.num)) {
@@ -211,7 +222,7 @@ void tessera_range_views_write_back(TesseraState *s)
     qemu_mutex_unlock(&s->views.lock);
 }
 
-/* ---- From VRAM to the rows ----------------------------------------------- */
+/* ---- VRAM to rows -------------------------------------------------------- */
 
 static void refresh_tile(TesseraState *s, TesseraRangeView *v, uint64_t tile)
 {
@@ -248,7 +259,10 @@ static void refresh(TesseraState *s, TesseraRangeView *v, uint64_t offset,
     }
 }
 
-/* VRAM was written, by an engine or on the device's own account. Any thread. */
+/*
+ * VRAM was written, by an engine or by the device itself. May be called by any
+ * thread.
+ */
 void tessera_range_views_refresh(TesseraState *s, uint64_t offset,
                                  uint64_t len)
 {
@@ -265,7 +279,7 @@ void tessera_range_views_refresh(TesseraState *s, uint64_t offset,
     qemu_mutex_unlock(&s->views.lock);
 }
 
-/* ---- Ranges come and go -------------------------------------------------- */
+/* ---- Enable and disable -------------------------------------------------- */
 
 static void fill(TesseraState *s, TesseraRangeView *v)
 {
@@ -279,13 +293,13 @@ static void fill(TesseraState *s, TesseraRangeView *v)
             strip_fill(v, &strip);
         }
     }
-    /* The last page may have more than rows. */
+    /* The last page may be longer than the rows. */
     memset(s->views.ptr + v->at + rows, 0, v->bytes - rows);
 }
 
 /*
- * A range is to be on, and what it says was checked. False if the host has no
- * memory for that.
+ * Show a range that is being enabled, after its registers were checked. Returns
+ * false if the host has no memory for the reference copy.
  */
 bool tessera_range_view_show(TesseraState *s, uint32_t index, uint64_t at)
 {
@@ -309,13 +323,16 @@ bool tessera_range_view_show(TesseraState *s, uint32_t index, uint64_t at)
         .last = last,
     };
     qatomic_inc(&s->views.num);
-    smp_mb();                   /* who writes VRAM from now on refreshes */
+    /* writers of VRAM refresh the rows from now on */
+    smp_mb();
     fill(s, v);
     qemu_mutex_unlock(&s->views.lock);
     return true;
 }
 
-/* It is off; nothing is done if it was not on. Its rows read zero. */
+/*
+ * Hide a range that is disabled, if it was shown. Its rows then read as zero.
+ */
 void tessera_range_view_hide(TesseraState *s, uint32_t index)
 {
     TesseraRangeView *v = &s->views.of[index];
@@ -344,7 +361,7 @@ static bool init_ram(TesseraState *s)
                                                   NULL);
 }
 
-/* Why the window traps; NULL: it is RAM. */
+/* Try to make the window RAM. Returns the reason if it cannot be, or NULL. */
 static const char *why_not_ram(TesseraState *s)
 {
     if (qemu_real_host_page_size() > TSR_TILE_BYTES) {
@@ -371,7 +388,7 @@ static const char *why_not_ram(TesseraState *s)
     return NULL;
 }
 
-/* A round of migration sends what CPUs have written, too. */
+/* A round of migration has to send the writes of CPUs, too. */
 static void sync_dirty(MemoryListener *listener, bool last_stage)
 {
     TesseraState *s = container_of(listener, TesseraState, views.listener);
@@ -381,7 +398,7 @@ static void sync_dirty(MemoryListener *listener, bool last_stage)
     }
 }
 
-/* False: the window is to trap. */
+/* Returns false if accesses have to be emulated. */
 bool tessera_range_views_init(TesseraState *s)
 {
     const char *why;
@@ -406,7 +423,7 @@ bool tessera_range_views_init(TesseraState *s)
     return true;
 }
 
-/* The engines have gone. The RAM goes with the last who uses it. */
+/* Called after the engines have ended. The last reference frees the RAM. */
 void tessera_range_views_fini(TesseraState *s)
 {
     if (!s->views.ptr) {

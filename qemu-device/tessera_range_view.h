@@ -1,5 +1,5 @@
 /*
- * Tessera virtual GPU: what swizzling ranges show, as RAM
+ * Tessera virtual GPU: linear views of swizzling ranges in RAM
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +13,7 @@ static inline uint64_t tessera_range_rows_bytes(const TesseraSwizzleRange *r)
     return (uint64_t)r->pitch * r->height;
 }
 
-/* Bytes of video memory, whole tiles. */
+/* Size in VRAM, in whole tiles. */
 static inline uint64_t tessera_range_bytes(const TesseraSwizzleRange *r)
 {
     return (uint64_t)r->pitch * ROUND_UP(r->height, TSR_TILE_ROWS);
@@ -21,7 +21,7 @@ static inline uint64_t tessera_range_bytes(const TesseraSwizzleRange *r)
 
 bool tessera_range_views_init(TesseraState *s);
 void tessera_range_views_fini(TesseraState *s);
-/* @at: where its surface begins, in VRAM and in the window */
+/* @at is the offset of the surface both in VRAM and in the window. */
 bool tessera_range_view_show(TesseraState *s, uint32_t index, uint64_t at);
 void tessera_range_view_hide(TesseraState *s, uint32_t index);
 void tessera_range_views_write_back(TesseraState *s);

@@ -1,11 +1,11 @@
 /*
  * Tessera virtual GPU: DRAW
  *
- * An exact rasteriser: 24.8 fixed point vertices, integer edge functions,
- * top-left rule, attributes interpolated with one exact division per span and
- * one per triangle, and carried remainders after them. Work goes by pieces of
- * scanlines, and can be left after each. Called from render engine threads by
- * the command decoder.
+ * An exact rasteriser: 24.8 fixed point vertices, integer edge functions and
+ * the top-left rule. Attributes are interpolated with one exact division for
+ * each span and one for each triangle. From pixel to pixel, the remainders are
+ * carried along. It works on pieces of scanlines, and can be interrupted after
+ * each. Called from render engine threads by the command decoder.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -31,16 +31,16 @@ typedef struct Vertex {
 typedef struct Edge {
     int64_t e0;                 /* at the centre of pixel (0, 0) */
     int64_t dx, dy;             /* per pixel */
-    int64_t bias;               /* 0, or -1 where the boundary is not ours */
+    int64_t bias;               /* -1 if the boundary is outside */
 } Edge;
 
 typedef struct Triangle {
     Vertex vtx[3];
     Edge edge[3];               /* edge[i] is opposite vtx[i] */
     int64_t area;               /* twice the area, in 1/65536 pixel */
-    int32_t x0, y0, x1, y1;     /* pixels to look at, exclusive end */
+    int32_t x0, y0, x1, y1;     /* bounding box, exclusive end */
     bool flat;                  /* one colour */
-    TesseraWalker step[6];      /* of each attribute; only the steps */
+    TesseraWalker step[6];      /* steps of each attribute, no values */
 } Triangle;
 
 typedef struct DrawJob {
@@ -54,7 +54,7 @@ typedef struct DrawJob {
     const TesseraBlend *blend;
     uint32_t color;
     int32_t sx0, sy0, sx1, sy1; /* scissor, clipped to the target */
-    uint32_t work;              /* since the last look at requests */
+    uint32_t work;              /* pixels since the last check of requests */
     Triangle tri;
 } DrawJob;
 
@@ -144,7 +144,9 @@ static uint32_t draw_decode(TesseraEngine *e, DrawJob *d, const uint32_t *p)
 
 /* ---- Triangles ----------------------------------------------------------- */
 
-/* No step overflows: a product has 62 bits, and what is too large is refused. */
+/*
+ * The product has 62 bits, so nothing overflows. Refuse results out of range.
+ */
 static bool transform(const TesseraMicrocode *mc, unsigned int axis,
                       int32_t in, int32_t *out)
 {
@@ -183,7 +185,7 @@ static int32_t floor_pixel(int32_t v)
     return v >> 8;
 }
 
-/* False if nothing of it can show. */
+/* Returns false if no pixel can be visible. */
 static bool triangle_setup(DrawJob *d)
 {
     Triangle *t = &d->tri;
@@ -243,7 +245,7 @@ static bool span_find(const Triangle *t, int32_t y, int32_t *first,
 
 /* ---- Attributes ---------------------------------------------------------- */
 
-enum { ATTR_U = 4, ATTR_V, ATTRS };     /* before them, four of the colour */
+enum { ATTR_U = 4, ATTR_V, ATTRS };     /* the first four are the colour */
 
 static Int128 product(int64_t a, int64_t b)
 {
@@ -259,7 +261,7 @@ static int64_t attribute(const Vertex *v, unsigned int i)
            : (int64_t)((v->color >> (8 * i)) & 0xff);
 }
 
-/* floor((w0 a0 + w1 a1 + w2 a2 + round) / area) at a pixel. */
+/* The value at a pixel: floor((w0 a0 + w1 a1 + w2 a2 + round) / area). */
 static void walker_place(TesseraWalker *w, const Triangle *t,
                          const int64_t weight[3], unsigned int i)
 {
@@ -272,7 +274,7 @@ static void walker_place(TesseraWalker *w, const Triangle *t,
     w->value = tessera_walker_split(n, t->area, &w->fraction);
 }
 
-/* From pixel to pixel, all over the triangle. */
+/* Compute the steps from pixel to pixel, which hold for the whole triangle. */
 static void steps_set_up(const DrawJob *d, Triangle *t)
 {
     const Vertex *v = t->vtx;
@@ -352,7 +354,7 @@ static void fragments(DrawJob *d, Walkers *w, uint32_t *frags, uint32_t n)
     }
 }
 
-/* Whether somebody may have waited long enough to look for him. */
+/* Whether enough work was done to check for requests again. */
 static bool draw_due(DrawJob *d)
 {
     if (d->textured) {
@@ -366,8 +368,8 @@ static bool draw_due(DrawJob *d)
 }
 
 /*
- * One scanline, in pieces. The high half of progress[1] counts the scanlines
- * of the triangle that are done, the low half pixels of the next one.
+ * Draw one scanline in pieces. The high half of progress[1] counts finished
+ * scanlines of the triangle, the low half finished pixels of the next one.
  */
 static uint32_t draw_span(TesseraEngine *e, DrawJob *d, int32_t y)
 {
@@ -444,7 +446,7 @@ static uint32_t draw_triangle(TesseraEngine *e, DrawJob *d, uint32_t index)
     return draw_scanlines(e, d);
 }
 
-/* progress[0]: triangles done. */
+/* progress[0]: finished triangles. */
 uint32_t tessera_raster_draw(TesseraEngine *e, const uint32_t *p)
 {
     DrawJob *d = e->scratch;

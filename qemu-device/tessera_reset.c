@@ -1,9 +1,10 @@
 /*
  * Tessera virtual GPU: device reset
  *
- * What follows once all engines have reset, and two ways to it. The guest's:
- * its vCPU does not wait, the last engine starts the rest. The machine's or a
- * bus's waits; it takes over what a guest has begun. Runs under the BQL.
+ * The part of a reset that follows after all engines have reset, and the two
+ * ways to it. A reset by the guest does not block the vCPU: the last engine
+ * starts the rest. A reset by the machine or a bus waits for the engines, and
+ * also completes a guest's reset that is in progress. Runs under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,7 +25,7 @@
 #include "tessera_swizzle_range.h"
 #include "trace.h"
 
-/* As without power: what no segment announces as preserved is gone. */
+/* Lose VRAM as without power, except segments that announce to keep it. */
 static void lose_vram(TesseraState *s)
 {
     for (unsigned int i = 0; i < s->num_segs; i++) {
@@ -57,7 +58,7 @@ void tessera_device_reset(TesseraState *s)
     tessera_display_reset(s);
     tessera_paging_reset(s);
     tessera_strict_reset(s);
-    /* What a migration brings may rely on memory being zero before. */
+    /* An incoming migration may rely on zeroed memory, so do not touch it. */
     if (s->cfg.lose_vram && !runstate_check(RUN_STATE_INMIGRATE)) {
         lose_vram(s);
     }
@@ -78,7 +79,10 @@ void tessera_device_forget(TesseraState *s)
     s->distrusted = false;
 }
 
-/* A guest's reset: the vCPU does not wait, the last engine starts the rest. */
+/*
+ * Begin a reset by the guest. The vCPU does not wait: the last engine starts
+ * the rest.
+ */
 void tessera_device_reset_begin(TesseraState *s)
 {
     uint32_t fail = qatomic_read(&s->fail_reset);
@@ -94,9 +98,9 @@ void tessera_device_reset_begin(TesseraState *s)
 }
 
 /*
- * The machine stops, and the engines are through with what was begun: half a
- * reset is not saved. One that does not end stays one that does not end, for
- * those who go on here.
+ * The machine stops. All engines have paused, so complete a reset in progress:
+ * half a reset is not saved. A reset that fault injection keeps from ending
+ * stays pending for the guest.
  */
 void tessera_device_reset_stop(TesseraState *s)
 {
@@ -113,7 +117,10 @@ static void reset_bh(void *opaque)
 {
     TesseraState *s = opaque;
 
-    /* Nothing may have cancelled and nobody may have restarted it since. */
+    /*
+     * The reset may have been cancelled or restarted since the BH was
+     * scheduled.
+     */
     if (qatomic_read(&s->resetting) && !qatomic_read(&s->reset_pending) &&
         !s->reset_stuck) {
         tessera_device_reset(s);
@@ -121,25 +128,28 @@ static void reset_bh(void *opaque)
 }
 
 /*
- * A machine's or a bus's reset: the engines let go of memory. The BQL is kept,
- * since only one reset may be in this phase.
+ * Begin a reset by the machine or a bus: wait until the engines have stopped
+ * accessing memory. The BQL is kept, since only one reset may be in this phase.
  */
 void tessera_device_reset_enter(TesseraState *s)
 {
     trace_tessera_device_reset(false);
-    /* Others may get in before the end: no engine is enabled until then. */
+    /*
+     * Other threads may run before the hold phase: no engine is enabled until
+     * then.
+     */
     s->reset_stuck = false;
     qatomic_set(&s->resetting, true);
     tessera_engines_reset_begin(s, false);
     /*
-     * A guest's reset may have got as far as its bottom half, which would end
-     * this one too early. From here on no engine starts it again.
+     * A guest's reset may have scheduled its bottom half already, which would
+     * end this reset too early. No engine schedules it from here on.
      */
     qemu_bh_cancel(s->reset_bh);
     tessera_engines_reset_wait(s);
 }
 
-/* ...and then the rest goes. */
+/* Complete a reset by the machine or a bus. */
 void tessera_device_reset_hold(TesseraState *s)
 {
     if (s->distrusted) {

@@ -1,10 +1,10 @@
 /*
  * Tessera virtual GPU: saved contexts
  *
- * Writes the running job to the context save area when its engine is
- * preempted, and takes a job up again that was saved. Software may have changed
- * the area in between, so a job is checked like one that migrates. Called from
- * engine threads, with no lock held.
+ * Saves the running job to the context save area when its engine is preempted,
+ * and resumes saved jobs. Software may have changed the area in between, so a
+ * job is checked like one that migrates. Called from engine threads, with no
+ * lock held.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,7 +17,7 @@
 #include "tessera_surface.h"
 #include "trace.h"
 
-/* A job as the save area has it. */
+/* The contents of the save area. */
 typedef struct SavedJob {
     TesseraIb ib;
     uint32_t offset;
@@ -33,7 +33,7 @@ typedef struct SavedJob {
     uint64_t progress[2];
 } SavedJob;
 
-/* Whether IB_CALL, and the packets behind it, could have made this. */
+/* Whether IB_CALL and later packets can produce this state. */
 bool tessera_ib_valid(const TesseraState *s, const TesseraIb *ib)
 {
     return !ib->active ||
@@ -108,12 +108,12 @@ static uint32_t put_magic(TesseraEngine *e, uint64_t addr, uint32_t magic)
 {
     uint32_t le = cpu_to_le32(magic);
 
-    smp_wmb(); /* the rest of the area is there before the magic is */
+    smp_wmb(); /* store the rest of the area before the magic */
     return tessera_dma_rw(&e->m, addr + TSR_SAVE_MAGIC, &le, sizeof(le), true,
                           false);
 }
 
-/* Save the job that the engine is at. It stands between two packets. */
+/* Save the current job. The engine is between two packets. */
 uint32_t tessera_save(TesseraEngine *e)
 {
     uint32_t bytes = e->job_begun ? TSR_SAVE_BYTES(e->num_slots)
@@ -187,7 +187,10 @@ static void get_job(const uint8_t *area, SavedJob *job)
     }
 }
 
-/* The engine goes on between RESUME and the tail, on an IB_CALL in an IB. */
+/*
+ * Whether the offset lies between RESUME and the tail and, for a job in an IB,
+ * on a whole IB_CALL.
+ */
 static bool offset_ok(const TesseraEngine *e, const SavedJob *job)
 {
     uint32_t left = (qatomic_read(&e->tail) - e->head) & (e->ring_size - 1);
@@ -239,7 +242,7 @@ static void load_job(TesseraEngine *e, const SavedJob *job,
     qatomic_set(&e->head, (e->head + job->offset) & (e->ring_size - 1));
 }
 
-/* The packet RESUME: go on with what tessera_save() has saved. */
+/* Run the packet RESUME: continue the job that tessera_save() has saved. */
 uint32_t tessera_resume(TesseraEngine *e, const uint32_t *p)
 {
     uint32_t bytes = TSR_SAVE_BYTES(e->num_slots), err;

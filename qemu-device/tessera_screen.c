@@ -1,10 +1,10 @@
 /*
  * Tessera virtual GPU: consoles
  *
- * What a head shows goes to its QEMU console when that asks. A picture is drawn
- * if something that it depends on has changed (tessera_damage.c); the console is
- * told of rows that differ from what it has. Called under the BQL, in the main
- * loop.
+ * Draws the picture of a head to its QEMU console when the console asks for it.
+ * A picture is drawn if anything that it depends on has changed
+ * (tessera_damage.c). The console is told of the rows that differ from its
+ * surface. Called under the BQL, in the main loop.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +14,7 @@
 #include "tessera_damage.h"
 #include "tessera_frame.h"
 
-/* The console's surface, of the mode's size. */
+/* Get the console's surface, in the size of the mode. */
 static DisplaySurface *screen_surface(TesseraHead *h, bool *fresh)
 {
     DisplaySurface *ds = qemu_console_surface(h->con);
@@ -29,7 +29,7 @@ static DisplaySurface *screen_surface(TesseraHead *h, bool *fresh)
     return ds;
 }
 
-/* Rows from @first to @end are other ones now. */
+/* Tell the console that the rows [@first, @end) have changed. */
 static void rows_changed(TesseraHead *h, uint32_t first, uint32_t end)
 {
     if (first < end) {

@@ -1,9 +1,10 @@
 /*
- * Tessera virtual GPU: the segments
+ * Tessera virtual GPU: segments
  *
- * Properties become a list of segments, in the order of their numbers, and that
- * becomes the segment table. GPU addresses follow the list. VRAM does not: what
- * the CPU sees comes first, as BAR 2 shows it in one piece. Runs under the BQL.
+ * Properties become a list of segments in the order of their numbers, and the
+ * list becomes the segment table. GPU addresses are in the order of the list.
+ * In VRAM, the segments that the CPU sees come first, so that BAR 2 shows them
+ * in one piece. Runs under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +15,7 @@
 #include "tessera_segments.h"
 
 #define MAX_SEGMENT_BYTES   (16 * GiB)
-/* Of all: BAR 2 can be four times as large. */
+/* Limit for the sum of all segments: BAR 2 can be four times as large. */
 #define MAX_ALL_BYTES       (256 * GiB)
 
 static const struct {
@@ -118,7 +119,7 @@ static bool parse_list(TesseraConfig *c, Error **errp)
     return true;
 }
 
-/* A segment of size 0 is left out, and its number with it. */
+/* A segment of size 0 is left out. Its number is not used then. */
 static void use_sizes(TesseraConfig *c)
 {
     add(c, TESSERA_VISIBLE, c->vram_size, 0);
@@ -251,7 +252,7 @@ static void place_in_vram(TesseraState *s, uint32_t visible)
     }
 }
 
-/* Wrong descriptors on demand, for tests of the driver's probe. */
+/* Report wrong descriptors on demand, to test the driver's probe. */
 static void spoil_descriptors(TesseraState *s)
 {
     const char *fault = s->cfg.descriptor_fault;

@@ -1,5 +1,5 @@
 /*
- * Tessera virtual GPU: the segments
+ * Tessera virtual GPU: segments
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,14 +8,16 @@
 
 #include "tessera.h"
 
-/* A number of bytes, or of something else, that a property sets. */
+/* Check a number of a property: bytes, or a count of something else. */
 bool tessera_check_size(const char *name, uint64_t size, uint64_t min,
                         uint64_t max, uint64_t unit, Error **errp);
-/* What the properties ask for, before anything is built; false sets @errp. */
+/* Check and apply the properties. Returns false with @errp set. */
 bool tessera_segments_configure(TesseraConfig *c, Error **errp);
-/* Bytes of the memory segments that BAR 2 always shows. */
+/* The bytes of the memory segments that BAR 2 always shows. */
 uint64_t tessera_segments_visible_bytes(const TesseraConfig *c);
-/* Sizes VRAM, too, with hidden VRAM behind all segments. */
+/*
+ * Build the segment table, and size VRAM, with hidden VRAM after all segments.
+ */
 void tessera_segments_build(TesseraState *s);
 void tessera_segments_free(TesseraState *s);
 

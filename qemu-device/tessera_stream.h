@@ -1,9 +1,9 @@
 /*
- * Tessera virtual GPU: vectors, and copies that go past the caches
+ * Tessera virtual GPU: vectors, and copies that bypass the caches
  *
- * For much memory that nobody reads again soon. Stores of this kind are not
- * ordered with others: stream_store_end() comes before anything that tells
- * somebody that the bytes are there.
+ * These are for large amounts of memory that are not read again soon. Streaming
+ * stores are not ordered with other stores. So call stream_store_end() before
+ * any store that announces the bytes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,7 +20,7 @@ static inline StreamVec tessera_load16(const uint8_t *p)
     return v;
 }
 
-/* Past the caches, the host permitting, @p is aligned to 16 bytes. */
+/* With @stream, @p is aligned to 16 bytes. */
 static inline void tessera_store16(uint8_t *p, StreamVec v, bool stream)
 {
     if (stream) {
@@ -31,8 +31,9 @@ static inline void tessera_store16(uint8_t *p, StreamVec v, bool stream)
 }
 
 /*
- * The two may overlap; then the result is undefined. @ahead is where what is
- * read next begins; any address will do.
+ * Copy @n bytes, bypassing the caches if the alignment permits. If source and
+ * destination overlap, the result is undefined. @ahead is the address from
+ * which the caller will read next, for prefetching. Any address is permitted.
  */
 static inline void tessera_stream_copy(uint8_t *dst, const uint8_t *src,
                                        uint64_t n, const uint8_t *ahead)

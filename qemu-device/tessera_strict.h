@@ -1,5 +1,5 @@
 /*
- * Tessera virtual GPU: guest errors and the referee
+ * Tessera virtual GPU: guest errors and strict mode
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,7 +15,7 @@ enum {
     TESSERA_PAGE_EVICTED,
     TESSERA_PAGE_ALLOCATED,     /* owned, contents undefined */
     TESSERA_PAGE_STATES,
-    TESSERA_PAGE_POISON = 0x40, /* with FREE or EVICTED: still to be poisoned */
+    TESSERA_PAGE_POISON = 0x40, /* with FREE or EVICTED: to be poisoned */
     TESSERA_PAGE_BUSY = 0x80    /* being poisoned */
 };
 
