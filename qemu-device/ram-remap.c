@@ -17,8 +17,8 @@
 #include "system/qtest.h"
 #include "ram-remap.h"
 
-#define ONES_BYTES      (2 * MiB)   /* of the file that has them */
-#define BLOCK_PAGES     64          /* looked at in one go */
+#define ONES_BYTES      (2 * MiB)   /* size of the file of ones */
+#define BLOCK_PAGES     64          /* examined at a time */
 
 static uint32_t mappings;           /* worst case of all regions (BQL) */
 

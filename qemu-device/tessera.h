@@ -36,8 +36,9 @@
 #define TYPE_TESSERA "tessera"
 OBJECT_DECLARE_SIMPLE_TYPE(TesseraState, TESSERA)
 
-#define TESSERA_STREAM_BYTES     (1024 * 1024)  /* more is not for the caches */
-#define TESSERA_STREAM_COPY_BYTES (2 * 1024 * 1024)     /* likewise, twice */
+/* Larger transfers bypass the host's caches. */
+#define TESSERA_STREAM_BYTES     (1024 * 1024)
+#define TESSERA_STREAM_COPY_BYTES (2 * 1024 * 1024)     /* both sides linear */
 #define TESSERA_SCRATCH_BYTES    (32 * 1024)
 #define TESSERA_TEXPAGES         1024           /* texture page cache */
 

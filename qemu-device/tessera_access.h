@@ -14,9 +14,9 @@
 typedef struct TesseraState TesseraState;
 typedef struct TesseraTlb TesseraTlb;
 
-#define TESSERA_CHUNK_BYTES     (256 * 1024)    /* between two looks at stop */
+#define TESSERA_CHUNK_BYTES     (256 * 1024)    /* between two checks of stop */
 #define TESSERA_BOUNCE_BYTES    (64 * 1024)
-#define TESSERA_NULL_BYTES      4096            /* of nothing, in one run */
+#define TESSERA_NULL_BYTES      4096            /* largest run of it */
 #define TESSERA_NO_ENGINE       0xffffffffu
 #define TESSERA_NO_SLOT         0xffffffffu
 

@@ -10,8 +10,8 @@
 #include COMPAT_MEMORY_H
 #include "tessera_access.h"
 
-#define TESSERA_DIRTY_GAP   (64 * 1024)         /* between what is joined */
-#define TESSERA_DIRTY_MOST  (4 * 1024 * 1024)   /* joined in one go */
+#define TESSERA_DIRTY_GAP   (64 * 1024)         /* largest gap that is joined */
+#define TESSERA_DIRTY_MOST  (4 * 1024 * 1024)   /* largest joined span */
 
 /*
  * Join a written range to the span, so that one call marks many writes. Returns

@@ -16,7 +16,7 @@
 #include "tessera_view.h"
 #include "trace.h"
 
-#define MAX_TIMEOUT_SHIFT 16    /* x-wait-poll-ms is what limits timeouts */
+#define MAX_TIMEOUT_SHIFT 16    /* x-wait-poll-ms is the real limit */
 
 /* ---- Fetching ------------------------------------------------------------ */
 

@@ -28,7 +28,7 @@
 #include "tessera_view.h"
 #include "trace.h"
 
-#define BLOCK_PAGES 64          /* looked at in one go */
+#define BLOCK_PAGES 64          /* examined at a time */
 
 static uint64_t window_bytes(const TesseraState *s)
 {

@@ -22,9 +22,9 @@
 #include "tessera_view.h"
 #include "trace.h"
 
-#define POISON_NOW_BYTES    (1 * MiB)   /* at most, under the BQL */
+#define POISON_NOW_BYTES    (1 * MiB)   /* limit under the BQL */
 #define POISON_PAGES        (POISON_NOW_BYTES / TSR_PAGE_SIZE)
-#define SCAN_PAGES          (64 * KiB)  /* states looked at, likewise */
+#define SCAN_PAGES          (64 * KiB)  /* states examined at a time */
 
 /* A binding to an evicted range is stale until the slot is bound again. */
 static void stale_slots(TesseraState *s, uint64_t gpa, uint64_t size)

@@ -14,8 +14,8 @@
 #include "tessera_strict.h"
 #include "trace.h"
 
-#define TLB_ENTRIES     512     /* of each size of leaf */
-#define MAX_JOINED      64      /* leaves looked at to make one run longer */
+#define TLB_ENTRIES     512     /* for each size of leaf */
+#define MAX_JOINED      64      /* leaves joined into one run */
 #define GROUP           16      /* entries of a middle leaf */
 
 #define SMALL_SHIFT     TSR_PAGE_SHIFT

@@ -19,7 +19,7 @@
 #define EDID_CONTINUOUS_FREQUENCY   1
 #define EDID_CHECKSUM               127
 
-#define TESSERA_MIN_WISH            64  /* as for the properties */
+#define TESSERA_MIN_WISH            64  /* pixels, as in the properties */
 
 /*
  * QEMU's EDID lists a range of refresh rates. Set the bit that says that all

@@ -15,9 +15,9 @@
 #include "tessera_swizzle.h"
 #include "trace.h"
 
-#define PIECE_BYTES     65536   /* of a row, in one go */
-#define MAP_PAGES       512     /* aperture entries, likewise */
-#define UNMAP_PAGES     65536   /* entries taken out */
+#define PIECE_BYTES     65536   /* of a row, at a time */
+#define MAP_PAGES       512     /* aperture entries at a time */
+#define UNMAP_PAGES     65536   /* entries cleared at a time */
 
 typedef struct Transfer {
     uint32_t src_layout, dst_layout;

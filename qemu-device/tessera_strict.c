@@ -1,10 +1,10 @@
 /*
- * Tessera virtual GPU: guest errors and the referee
+ * Tessera virtual GPU: guest errors and strict mode
  *
- * Owns the error block (counters and the first record) and, in strict mode,
- * judges by the state of every VRAM page, which tessera_mark.c sets. Called
- * from engine threads and, for register errors and declarations, from vCPU
- * threads.
+ * Owns the error block: the counters, and the first record of all and of each
+ * type. In strict mode it checks each access against the state of the VRAM
+ * pages, which tessera_mark.c sets. Called from engine threads and, for
+ * register errors and ownership marks, from vCPU threads.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -30,7 +30,7 @@ static void saturating_inc(uint32_t *v)
     }
 }
 
-/* Count an error, of whatever @m is at. */
+/* Count and record an error at the current packet of the requester. */
 void tessera_guest_error(TesseraMaster *m, uint32_t type, uint64_t addr)
 {
     TesseraState *s = m->s;
@@ -93,7 +93,7 @@ void tessera_errors_clear(TesseraState *s)
     qemu_mutex_unlock(&s->err_lock);
 }
 
-/* Into the log when the device goes: what it has counted since it came. */
+/* Log how often each error has occurred since the device was created. */
 void tessera_errors_log_totals(TesseraState *s)
 {
     QEMU_LOCK_GUARD(&s->err_lock);
@@ -106,7 +106,7 @@ void tessera_errors_log_totals(TesseraState *s)
     }
 }
 
-/* Note what a packet tripped over; counted when the packet ends. */
+/* Note the cause of a fault. The error is counted when the packet ends. */
 uint32_t tessera_fault(TesseraMaster *m, uint32_t type, uint32_t slot,
                        uint64_t addr)
 {
@@ -151,7 +151,7 @@ static uint32_t page_fault(TesseraMaster *m, uint32_t err, uint64_t page,
     return tessera_fault(m, err, slot, vram_to_gpa(m->s, at));
 }
 
-/* Refuse writes to the image of the microcode that runs. */
+/* Refuse writes to the running image of the microcode. */
 static uint32_t microcode_fault(TesseraMaster *m, uint64_t vram_offset,
                                 uint64_t len, uint32_t slot)
 {
@@ -170,7 +170,7 @@ static uint32_t microcode_fault(TesseraMaster *m, uint64_t vram_offset,
                          vram_to_gpa(s, MAX(vram_offset, at)));
 }
 
-/* Referee one access to VRAM, before it is made. */
+/* Check an access to VRAM before it is made. */
 uint32_t tessera_strict_access(TesseraMaster *m, uint64_t vram_offset,
                                uint64_t len, bool write, uint32_t slot)
 {
@@ -191,8 +191,8 @@ uint32_t tessera_strict_access(TesseraMaster *m, uint64_t vram_offset,
 }
 
 /*
- * Bytes were written: that makes the whole of each page valid, unless its
- * owner has given it up since the access was looked at.
+ * Note that bytes were written. Any write makes its whole page valid. It is an
+ * error if the owner has given up the page since the check of the access.
  */
 uint32_t tessera_strict_wrote(TesseraMaster *m, uint64_t vram_offset,
                               uint64_t len, uint32_t slot)
@@ -223,7 +223,7 @@ uint32_t tessera_strict_wrote(TesseraMaster *m, uint64_t vram_offset,
     return TSR_ERR_NONE;
 }
 
-/* Whether a state may come with migration. */
+/* Whether a migrated page state is valid. */
 bool tessera_strict_state_ok(uint8_t state)
 {
     return state < TESSERA_PAGE_STATES ||
@@ -231,7 +231,7 @@ bool tessera_strict_state_ok(uint8_t state)
            state == (TESSERA_PAGE_EVICTED | TESSERA_PAGE_POISON);
 }
 
-/* VRAM keeps its contents over a reset, so what was valid stays valid. */
+/* VRAM keeps its contents over a reset, so valid pages stay valid. */
 void tessera_strict_reset(TesseraState *s)
 {
     for (uint32_t i = 0; i < s->num_vram_pages; i++) {
@@ -243,7 +243,7 @@ void tessera_strict_reset(TesseraState *s)
     }
 }
 
-/* Nothing is known of what VRAM holds. */
+/* Treat the contents of VRAM as unknown. */
 void tessera_strict_forget(TesseraState *s)
 {
     for (uint32_t i = 0; i < s->num_vram_pages; i++) {

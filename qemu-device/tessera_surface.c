@@ -1,9 +1,9 @@
 /*
- * Tessera virtual GPU: binding slots and the surfaces behind them
+ * Tessera virtual GPU: binding slots and surfaces
  *
- * Owns the slot files. Every access of a work packet goes through a slot and
- * is checked here against what was bound: access, rectangle, limit, segment.
- * Called from engine threads.
+ * Owns the slots of engines. Each access of a work packet goes through a slot,
+ * and is checked here against the binding: access, rectangle, limit and
+ * segment. Called from engine threads.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -69,7 +69,7 @@ static bool range_ok(const TesseraSlot *slot)
     return slot->base < top && slot->limit <= top - slot->base;
 }
 
-/* Whether a slot could have come out of BIND_SLOT (or is unbound). */
+/* Whether a slot is unbound, or BIND_SLOT could have made it. */
 bool tessera_slot_valid(const TesseraState *s, const TesseraSlot *slot)
 {
     return !slot->surface ||
@@ -125,8 +125,9 @@ uint32_t tessera_slot_unbind(TesseraEngine *e, uint32_t slot)
 }
 
 /*
- * What base addresses of slots mean from here on; root 0: GPU addresses. The
- * referee looks at slots by what they mean.
+ * Unbind all slots and switch their address space. With root 0 their addresses
+ * are GPU addresses, else virtual ones. Both change under one lock, because
+ * tessera_mark.c interprets the slots of other engines.
  */
 void tessera_slots_set_vm(TesseraEngine *e, uint32_t asid, uint64_t root)
 {
@@ -197,9 +198,9 @@ static uint32_t slot_view(TesseraEngine *e, TesseraView *v, uint64_t addr,
 }
 
 /*
- * A view of the surface from its first byte, good for the rectangle: which
- * must not be empty, must lie in the surface, in the slot's limit and, unless
- * addresses are virtual, in one segment.
+ * Make a view that starts at the surface's first byte and covers the rectangle.
+ * The rectangle must not be empty. It has to lie inside the surface, the slot's
+ * limit and, unless addresses are virtual, one segment.
  */
 uint32_t tessera_surface_view(TesseraEngine *e, const TesseraSurface *surf,
                               uint32_t x, uint32_t y, uint32_t w, uint32_t h,
@@ -221,7 +222,7 @@ uint32_t tessera_surface_view(TesseraEngine *e, const TesseraSurface *surf,
     return slot_view(e, v, surf->base, end, write, surf->slot);
 }
 
-/* A view of bytes of a buffer, from @offset. */
+/* Make a view of @len bytes of a buffer, from @offset on. */
 uint32_t tessera_buffer_view(TesseraEngine *e, const TesseraSurface *surf,
                              uint64_t offset, uint64_t len, bool write,
                              TesseraView *v)

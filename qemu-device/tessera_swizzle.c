@@ -1,8 +1,8 @@
 /*
  * Tessera virtual GPU: surface layouts
  *
- * Rectangles move between a view in any layout and a linear buffer. Called from
- * engine threads, with no lock held.
+ * Copies rectangles between a view in any layout and a linear buffer. Called
+ * from engine threads, with no lock held.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,7 @@
 #include "tessera_strict.h"
 #include "tessera_stream.h"
 
-/* One past the last byte a rectangle touches; whole tiles where tiled. */
+/* End of the bytes that a rectangle touches; whole tiles in a tiled layout. */
 uint64_t tessera_swizzle_end(const TesseraRect *r)
 {
     uint32_t y = r->y + r->rows - 1;
@@ -22,7 +22,7 @@ uint64_t tessera_swizzle_end(const TesseraRect *r)
     return tessera_tile_offset(r->pitch, r->xb + r->nb - 1, y) + TSR_TILE_BYTES;
 }
 
-/* A scratch buffer of the engine, good until the next call. */
+/* Get a scratch buffer of the engine, valid until the next call. */
 uint8_t *tessera_band(TesseraEngine *e, size_t bytes)
 {
     if (e->band_bytes < bytes) {
@@ -34,7 +34,7 @@ uint8_t *tessera_band(TesseraEngine *e, size_t bytes)
 
 static inline void move(uint8_t *tile, uint8_t *lin, size_t n, bool store)
 {
-    /* The guest may have made the two overlap. */
+    /* The guest may make source and destination overlap. */
     if (store) {
         memmove(tile, lin, n);
     } else {
@@ -45,12 +45,12 @@ static inline void move(uint8_t *tile, uint8_t *lin, size_t n, bool store)
 /* ---- Whole tiles --------------------------------------------------------- */
 
 /*
- * Four rows of a tile at a time. In MORTON a block of 4x4 words of them is 64
- * contiguous bytes: pairs of words of rows 0, 1, 0, 1 and then of rows 2, 3,
- * 2, 3. Where the host has them, stores that go past the caches make this as
- * fast as a plain copy, if what is read is fetched ahead, and in the order it
- * lies in memory: rows tend to be a power of two apart, so that taking a
- * little of each thrashes caches and defeats the host's own prefetching.
+ * Copy four rows of a tile at a time. In MORTON, a block of 4x4 words is 64
+ * contiguous bytes: pairs of words of rows 0, 1, 0, 1 and then of rows 2, 3, 2,
+ * 3. Streaming stores make this as fast as a plain copy, if the source is
+ * prefetched in the order of memory. Rows are often a power of two apart, so
+ * reading a little of each row in turn would thrash the caches and defeat the
+ * host's own prefetcher.
  */
 #define QUAD            4
 #define QUAD_BYTES      (QUAD * TSR_TILE_WIDTH_BYTES)
@@ -66,7 +66,7 @@ static inline StreamVec high_halves(StreamVec a, StreamVec b)
     return (StreamVec) { a[1], b[1] };
 }
 
-/* Where blocks that follow each other in a row begin in a tile. */
+/* Offsets in a tile of the blocks that follow the first one in a row. */
 #define BLOCK_1         64
 #define BLOCK_2         256
 #define BLOCK_3         320
@@ -88,7 +88,7 @@ static inline void morton_block(uint8_t *block, uint8_t *const lin[QUAD],
     morton_pair(block + 32, lin[2] + x, lin[3] + x, stream);
 }
 
-/* Linear to MORTON: each block is a cache line. */
+/* Linear to MORTON. Each block is one cache line. */
 static inline QEMU_ALWAYS_INLINE void
 morton_store(uint8_t *tile, uint32_t row, uint8_t *const lin[QUAD],
              bool stream)
@@ -104,7 +104,7 @@ morton_store(uint8_t *tile, uint32_t row, uint8_t *const lin[QUAD],
     }
 }
 
-/* A cache line of each of two rows, out of four blocks. */
+/* Make a cache line of each of two rows from four blocks. */
 static inline QEMU_ALWAYS_INLINE void
 morton_lines(const uint8_t *block, uint8_t *even, uint8_t *odd, bool stream)
 {
@@ -156,7 +156,7 @@ tile4k_quad(uint8_t *tile, uint32_t row, uint8_t *const lin[QUAD], bool store,
     }
 }
 
-/* @stream: what is written to is aligned to 16 bytes. */
+/* With @stream, the destination is aligned to 16 bytes. */
 static inline QEMU_ALWAYS_INLINE void
 quad_move(uint32_t layout, uint8_t *tile, uint32_t row,
           uint8_t *const lin[QUAD], bool store, bool stream)
@@ -172,7 +172,7 @@ quad_move(uint32_t layout, uint8_t *tile, uint32_t row,
 
 /* ---- Parts of tiles ------------------------------------------------------ */
 
-/* Part of a row of a MORTON tile, to or from a linear buffer. */
+/* Copy a part of a row of a MORTON tile to or from a linear buffer. */
 void tessera_morton_row(uint8_t *tile, uint32_t row, uint32_t x, uint32_t nb,
                         uint8_t *lin, bool store)
 {
@@ -198,15 +198,15 @@ void tessera_morton_row(uint8_t *tile, uint32_t row, uint32_t x, uint32_t nb,
 
 /* ---- Rows of tiles ------------------------------------------------------- */
 
-#define BAND_TILES      64      /* four rows of them fit into any L1 cache */
+#define BAND_TILES      64      /* four rows fit into any L1 cache */
 
-/* The same bytes of each of some rows, in one piece each or in two. */
+/* The same columns of several rows, each in one or two pieces. */
 typedef struct Rows {
     TesseraRun run[TSR_TILE_ROWS][2];
     uint32_t runs[TSR_TILE_ROWS];
 } Rows;
 
-/* Rows of bytes: @stride apart, or anywhere. */
+/* Rows in memory: @stride apart, or in the pieces of @rows. */
 typedef struct Lines {
     uint8_t *lin;
     uint64_t stride;
@@ -216,12 +216,15 @@ typedef struct Lines {
 /* The part of a rectangle that lies in one row of tiles. */
 typedef struct Band {
     const TesseraRect *r;
-    uint32_t row;               /* of the tiles */
+    uint32_t row;               /* first row in the tiles */
     uint32_t rows;
     Lines lines;
 } Band;
 
-/* Byte @x of row @i; of rows @stride apart those that follow have one too. */
+/*
+ * The address of byte @x of row @i. With a stride, rows behind the last one
+ * have an address, too.
+ */
 static inline uint8_t *line_at(const Lines *l, uint32_t i, uint64_t x)
 {
     const TesseraRun *run;
@@ -268,7 +271,7 @@ static bool tiles_aligned(uint8_t *const tile[], uint32_t n)
     return all % 16 == 0;
 }
 
-/* Where to fetch ahead: rows in the order they lie in, a little at a time. */
+/* The position to prefetch next. Rows are prefetched one after the other. */
 typedef struct Ahead {
     const Lines *lines;
     uint64_t x;
@@ -299,9 +302,10 @@ static inline void ahead_fetch(Ahead *a)
 }
 
 /*
- * Into tiles: four rows of all of them, then the next four. These are fetched
- * meanwhile; at last those of the next row of tiles, if it is known where they
- * are. (There may be none: any address will do.)
+ * Copy rows into tiles, four rows of all tiles at a time. Meanwhile the next
+ * four rows are prefetched and, at the end, the first rows of the next row of
+ * tiles if there is a stride. (Those may not exist: prefetching any address is
+ * harmless.)
  */
 static inline QEMU_ALWAYS_INLINE void
 tiles_store(uint32_t layout, uint8_t *const tile[], uint32_t n,
@@ -324,7 +328,7 @@ tiles_store(uint32_t layout, uint8_t *const tile[], uint32_t n,
     }
 }
 
-/* Out of tiles: one by one, the second next fetched meanwhile. */
+/* Copy tiles into rows, tile by tile. Prefetch the tile after the next one. */
 static inline QEMU_ALWAYS_INLINE void
 tiles_load(uint32_t layout, uint8_t *const tile[], uint32_t n, const Lines *l,
            uint64_t x, bool stream)
@@ -365,7 +369,10 @@ static void tiles_whole(const Band *b, uint8_t *const tile[], uint32_t n,
     }
 }
 
-/* What of a tile belongs to the band; how many bytes of each row that is. */
+/*
+ * Copy the part of a tile that belongs to the band. Returns its bytes in each
+ * row.
+ */
 static uint64_t tile_part(const Band *b, uint8_t *tile, uint64_t x, bool store)
 {
     uint32_t left = (b->r->xb + x) % TSR_TILE_WIDTH_BYTES;
@@ -384,7 +391,7 @@ static uint64_t tile_part(const Band *b, uint8_t *tile, uint64_t x, bool store)
     return nb;
 }
 
-/* Byte @x of the band on. */
+/* Copy tiles from byte @x of the band on. Returns the end. */
 static uint64_t tiles_move(const Band *b, uint8_t *const tile[], uint32_t n,
                            uint64_t x, bool store)
 {
@@ -490,7 +497,7 @@ uint32_t tessera_rect_read(TesseraView *v, const TesseraRect *r, uint8_t *dst,
     return tiled_access(v, r, dst, stride, false);
 }
 
-/* Copy rows @stride bytes apart (0: the same row again) into a view. */
+/* Copy rows @stride bytes apart (0: always the same row) into a view. */
 uint32_t tessera_rect_write(TesseraView *v, const TesseraRect *r,
                             const uint8_t *src, uint64_t stride)
 {
@@ -501,8 +508,8 @@ uint32_t tessera_rect_write(TesseraView *v, const TesseraRect *r,
 }
 
 /*
- * Between a tiled view and rows of one that is linear in VRAM; @store: into
- * the tiled one.
+ * Copy between a tiled view and rows of a linear view in VRAM. @store: into the
+ * tiled view.
  */
 uint32_t tessera_rect_direct(TesseraView *tiled, const TesseraRect *t,
                              TesseraView *linear, const TesseraRect *l,
@@ -525,11 +532,11 @@ uint32_t tessera_rect_direct(TesseraView *tiled, const TesseraRect *t,
     return tessera_view_end(linear, &run, run.len);
 }
 
-/* ---- Rows whose pages lie anywhere --------------------------------------- */
+/* ---- Rows in scattered pages --------------------------------------------- */
 
-#define SCATTER_BYTES   TSR_PAGE_SIZE   /* of a row at a time: in two pages */
+#define SCATTER_BYTES   TSR_PAGE_SIZE   /* of a row: at most two pages */
 
-/* @failed: some of it may have been written, and some not. */
+/* @failed: any part of the rows may have been written. */
 static uint32_t rows_end(TesseraView *v, Rows *rows, bool failed)
 {
     uint32_t err = TSR_ERR_NONE;
@@ -569,7 +576,7 @@ static uint32_t rows_begin(TesseraView *v, const TesseraRect *r, bool write,
                 }
             }
             if (err) {
-                /* Nothing has been written. */
+                /* Nothing has been written yet. */
                 for (uint32_t k = 0; k < TSR_TILE_ROWS; k++) {
                     for (uint32_t j = 0; j < rows->runs[k]; j++) {
                         tessera_view_end(v, &rows->run[k][j], 0);
@@ -583,9 +590,9 @@ static uint32_t rows_begin(TesseraView *v, const TesseraRect *r, bool write,
 }
 
 /*
- * A row of whole tiles against rows of a linear view whose pages need not
- * follow each other. False, and nothing is done, where it is another
- * rectangle, or rows of a tile may lie across pages.
+ * Copy between a row of whole tiles and rows of a linear view in scattered
+ * pages. Returns false and does nothing if the rectangle has another shape, or
+ * if rows of a tile may cross pages.
  */
 bool tessera_rect_scattered(TesseraView *tiled, const TesseraRect *t,
                             TesseraView *linear, const TesseraRect *l,

@@ -12,9 +12,9 @@
 typedef struct TesseraRect {
     uint32_t layout;
     uint32_t pitch;
-    uint64_t xb;                /* bytes from the left edge */
+    uint64_t xb;                /* offset of the left edge in bytes */
     uint32_t y;
-    uint64_t nb;                /* bytes a row */
+    uint64_t nb;                /* bytes in each row */
     uint32_t rows;
     bool stream;                /* the destination is not read again soon */
 } TesseraRect;
@@ -36,8 +36,8 @@ void tessera_morton_row(uint8_t *tile, uint32_t row, uint32_t x, uint32_t nb,
 uint8_t *tessera_band(TesseraEngine *e, size_t bytes);
 
 /*
- * Bytes between rows of a scratch band. Rows a power of two apart would share
- * cache sets, and a tile has 32 of them.
+ * Distance between rows of a scratch band. Rows at a distance of a power of two
+ * would share cache sets, and a tile has 32 rows.
  */
 static inline uint64_t tessera_band_stride(uint64_t row_bytes)
 {

@@ -1,11 +1,11 @@
 /*
  * Tessera virtual GPU: swizzling ranges
  *
- * Each makes a swizzled surface appear linear in a second picture of video
- * memory in BAR 2, at the place where the surface lies. All of that picture is
- * RAM (tessera_range_view.c), or all of it traps, which is the second half of
- * this file: ranges come and go without a change of the guest's memory map. Runs
- * under the BQL.
+ * A range makes a swizzled surface appear linear in the window in BAR 2. The
+ * window is a second image of video memory, and the surface appears in it at
+ * its own offset. The whole window is either RAM (tessera_range_view.c) or
+ * emulated, by the second half of this file. So the guest's memory map does not
+ * change when ranges are enabled or disabled. Runs under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -54,8 +54,9 @@ static uint32_t check_range(TesseraState *s, const TesseraSwizzleRange *r)
 }
 
 /*
- * A row of each range that is on is kept in a store that they share. And all of
- * them together show so many bytes: to copy those takes time, with the BQL.
+ * The enabled ranges share a store that holds one row of each. The bytes that
+ * they show together are limited, too, because copying them takes time under
+ * the BQL.
  */
 static uint32_t check_store(TesseraState *s, const TesseraSwizzleRange *r)
 {
@@ -75,7 +76,7 @@ static uint32_t check_store(TesseraState *s, const TesseraSwizzleRange *r)
                                                     : TSR_SWR_READY;
 }
 
-/* What becomes of enabling it now. */
+/* The result that enabling the range would have now. */
 uint32_t tessera_swizzle_range_status(TesseraState *s, uint32_t index)
 {
     const TesseraSwizzleRange *r = &s->ranges[index];
@@ -83,14 +84,17 @@ uint32_t tessera_swizzle_range_status(TesseraState *s, uint32_t index)
     return check_range(s, r) ? TSR_SWR_UNSUPPORTED : check_store(s, r);
 }
 
-/* Whether a range is as it could have become. */
+/* Whether a loaded range is disabled, or could have been enabled. */
 bool tessera_swizzle_range_valid(TesseraState *s, uint32_t index)
 {
     return !s->ranges[index].enabled ||
            tessera_swizzle_range_status(s, index) == TSR_SWR_READY;
 }
 
-/* Where a surface begins, in VRAM and in the window. The range was checked. */
+/*
+ * The offset of a surface, both in VRAM and in the window. The range was
+ * checked.
+ */
 static uint64_t surface_offset(TesseraState *s, const TesseraSwizzleRange *r)
 {
     uint64_t offset = UINT64_MAX;
@@ -143,7 +147,10 @@ void tessera_swizzle_range_reset(TesseraState *s)
     memset(s->ranges, 0, sizeof(s->ranges));
 }
 
-/* Ranges were loaded, and checked; false if the host has no memory for them. */
+/*
+ * Show the ranges of a loaded state, which were checked. Returns false if the
+ * host has no memory for them.
+ */
 bool tessera_swizzle_range_loaded(TesseraState *s)
 {
     bool ok = true;
@@ -155,13 +162,13 @@ bool tessera_swizzle_range_loaded(TesseraState *s)
     return ok;
 }
 
-/* ---- Accesses that trap -------------------------------------------------- */
+/* ---- Emulated accesses --------------------------------------------------- */
 
-/* The range that shows some bytes, counted from the start of its surface. */
+/* Find the range that shows these bytes. *@at is relative to its surface. */
 static const TesseraSwizzleRange *find_range(TesseraState *s, hwaddr addr,
                                              uint32_t len, uint64_t *at)
 {
-    /* What is being loaded has not been checked. */
+    /* Ranges that are being loaded have not been checked yet. */
     for (uint32_t i = 0; i < s->cfg.swizzle_ranges && !s->distrusted; i++) {
         const TesseraSwizzleRange *r = &s->ranges[i];
         uint64_t bytes = tessera_range_rows_bytes(r), begin;

@@ -1,10 +1,10 @@
 /*
  * Tessera virtual GPU: textures
  *
- * Sampling, a span of pixels at a time. The offset of a texel is one term for
- * its column and one for its row in every layout, and a repeated texture is
- * walked modulo its size, so that a pixel costs neither a division nor a
- * choice of format, layout or filter. Called from engine threads by BLIT and
+ * Samples a span of pixels at a time. In every layout, the offset of a texel is
+ * the sum of a term for its column and one for its row. A repeated texture is
+ * walked modulo its size. So sampling a pixel needs no division, and no
+ * branches for format, layout or filter. Called from engine threads by BLIT and
  * DRAW.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -14,7 +14,7 @@
 #include "tessera_pixel.h"
 #include "tessera_strict.h"
 
-/* ---- Walking ------------------------------------------------------------- */
+/* ---- Walkers ------------------------------------------------------------- */
 
 int64_t tessera_walker_split(Int128 n, int64_t area, uint64_t *fraction)
 {
@@ -40,7 +40,7 @@ int64_t tessera_walker_split(Int128 n, int64_t area, uint64_t *fraction)
 
 /* ---- Set-up -------------------------------------------------------------- */
 
-/* A texture slot, of which the whole surface may be sampled. */
+/* Use a slot as texture. Its whole surface may be sampled. */
 uint32_t tessera_texture_init(TesseraEngine *e, TesseraTexture *t,
                               uint32_t slot, uint32_t sampler)
 {
@@ -61,7 +61,7 @@ static void texpages_forget(TesseraEngine *e)
     memset(e->texpage, 0, TESSERA_TEXPAGES * sizeof(*e->texpage));
 }
 
-/* The referee sees the rectangle read, and nothing beside it. */
+/* Strict mode: check that exactly the rectangle may be read. */
 static uint32_t texture_referee(TesseraTexture *t)
 {
     TesseraRect r = tessera_surface_rect(&t->surf, t->x, t->y, t->w, t->h);
@@ -72,7 +72,7 @@ static uint32_t texture_referee(TesseraTexture *t)
         uint64_t first = tessera_swizzle_offset(r.layout, r.pitch, r.xb, y);
         uint64_t len = r.nb;
 
-        if (step > 1) {         /* the tiles of a tile row follow each other */
+        if (step > 1) {         /* the tiles of a tile row are contiguous */
             first &= ~(TSR_TILE_BYTES - 1ULL);
             len = (tessera_swizzle_offset(r.layout, r.pitch, r.xb + r.nb - 1,
                                           y) | (TSR_TILE_BYTES - 1)) + 1 -
@@ -84,7 +84,7 @@ static uint32_t texture_referee(TesseraTexture *t)
     return err;
 }
 
-/* Choose the rectangle that is sampled; it counts as read. */
+/* Choose the rectangle to sample. Strict mode treats all of it as read. */
 uint32_t tessera_texture_rect(TesseraEngine *e, TesseraTexture *t, uint32_t x,
                               uint32_t y, uint32_t w, uint32_t h)
 {
@@ -115,13 +115,15 @@ uint32_t tessera_texture_rect(TesseraEngine *e, TesseraTexture *t, uint32_t x,
 
 static void texpage_read(TesseraTexture *t, uint64_t page, uint8_t *data)
 {
-    /* What lies outside the surface is neither needed nor allowed. */
+    /*
+     * Bytes outside the surface are not needed, and reading them is an error.
+     */
     uint64_t lo = MAX(page, t->view.base);
     uint64_t hi = MIN(page + TSR_PAGE_SIZE, t->view.base + t->end);
     uint32_t err = t->err;
 
     t->fetched++;
-    if (!err) {                 /* the first is the one that is recorded */
+    if (!err) {                 /* only the first error is recorded */
         err = tessera_view_rw(&t->view, lo - t->view.base, data + (lo - page),
                               hi - lo, false);
     }
@@ -131,7 +133,7 @@ static void texpage_read(TesseraTexture *t, uint64_t page, uint8_t *data)
     }
 }
 
-/* A texel that is not in VRAM, through a small cache of pages. */
+/* Read a texel outside VRAM through a small cache of pages. */
 static inline const uint8_t *texel_cached(TesseraTexture *t, uint64_t off)
 {
     uint64_t at = t->view.base + off, page = at & ~(TSR_PAGE_SIZE - 1ULL);
@@ -180,20 +182,20 @@ static inline QEMU_ALWAYS_INLINE uint64_t row_offset(uint32_t layout,
     }
 }
 
-/* What differs from texture to texture; constants where it matters. */
+/* The kind of a texture. Most fields are constants in each inlined copy. */
 typedef struct Kind {
-    uint32_t format;            /* XRGB8888 is ARGB8888 with ... */
-    uint32_t alpha;             /* ... these bits set */
+    uint32_t format;            /* XRGB8888 is treated as ARGB8888... */
+    uint32_t alpha;             /* ...with these bits set */
     uint32_t layout;
     bool linear;
     bool repeat;
     bool cached;
-    const uint8_t *host;        /* from here on, of the texture */
+    const uint8_t *host;        /* below: properties of the texture */
     uint64_t pitch;
     uint32_t x, y, w, h;
 } Kind;
 
-/* As it is in memory, but for alpha where it has none. */
+/* A raw texel, with alpha set if the format has none. */
 static inline QEMU_ALWAYS_INLINE uint32_t texel(TesseraTexture *t, Kind k,
                                                 uint64_t column, uint64_t row)
 {
@@ -204,7 +206,7 @@ static inline QEMU_ALWAYS_INLINE uint32_t texel(TesseraTexture *t, Kind k,
                                          : ldl_le_p(p) | k.alpha;
 }
 
-/* Two texels that are side by side in memory, the left one in the low half. */
+/* Read two texels that are adjacent in memory, the left one in the low half. */
 static inline QEMU_ALWAYS_INLINE uint64_t neighbours(Kind k, const uint8_t *p)
 {
     return k.format == TSR_FORMAT_RGB565
@@ -212,7 +214,7 @@ static inline QEMU_ALWAYS_INLINE uint64_t neighbours(Kind k, const uint8_t *p)
            : ldq_le_p(p) | (k.alpha | (uint64_t)k.alpha << 32);
 }
 
-/* Two texels of a row. Mostly they are side by side in memory too. */
+/* Read two texels of a row. They are mostly adjacent in memory, too. */
 static inline QEMU_ALWAYS_INLINE uint64_t texel_pair(TesseraTexture *t, Kind k,
                                                      uint64_t left,
                                                      uint64_t right,
@@ -227,7 +229,7 @@ static inline QEMU_ALWAYS_INLINE uint64_t texel_pair(TesseraTexture *t, Kind k,
            (uint64_t)texel(t, k, right, row) << (8 * bpp);
 }
 
-/* Compiler vectors: the channels of two texels, and of one. */
+/* Compiler vectors, for the channels of one or two texels. */
 typedef uint8_t Bytes __attribute__((vector_size(16)));
 typedef uint32_t Texels __attribute__((vector_size(16)));
 typedef uint16_t Channels __attribute__((vector_size(16)));
@@ -240,7 +242,7 @@ typedef uint64_t Pairs __attribute__((vector_size(16)));
 #else
 #define SHUFFLE(type, a, b, ...) __builtin_shuffle(a, b, (type) { __VA_ARGS__ })
 #endif
-/* Lanes of @a with lanes of @b above them. */
+/* Shuffle two vectors so that lanes of @b lie above lanes of @a. */
 #if HOST_BIG_ENDIAN
 #define UNDER(type, a, b, ...) SHUFFLE(type, b, a, __VA_ARGS__)
 #else
@@ -268,7 +270,7 @@ static inline Channels widen(uint64_t pair)
     return widen_low((Bytes)(Pairs) { cpu_to_le64(pair), 0 });
 }
 
-/* Four RGB565 texels as bytes of ARGB8888. */
+/* Convert four RGB565 texels to bytes of ARGB8888. */
 static inline Bytes expand_565(uint32_t top, uint32_t bottom)
 {
 #if HOST_BIG_ENDIAN
@@ -286,7 +288,7 @@ static inline Bytes expand_565(uint32_t top, uint32_t bottom)
 #endif
 }
 
-/* In place: RGB565 texels, each in a word of its own. */
+/* Convert RGB565 texels in place. Each has a word of its own. */
 static void expand_row_565(uint32_t *out, uint32_t n)
 {
     uint32_t i;
@@ -329,7 +331,10 @@ static inline Floats floats(int f)
     return (Floats) { f, f, f, f };
 }
 
-/* Bits 16 to 23 of each word, the first lowest; no word has any above. */
+/*
+ * Pack bits 16 to 23 of each word, the first word lowest. Higher bits are 0 in
+ * all words.
+ */
 static inline uint32_t pack(Words w)
 {
 #if HOST_BIG_ENDIAN
@@ -338,15 +343,15 @@ static inline uint32_t pack(Words w)
 #else
     Pairs p = (Pairs)((Texels)w >> 16);
 
-    /* To take a lane out of a vector is dear: two of each at once. */
+    /* Extracting a lane is expensive, so extract two bytes at once. */
     p |= p >> 24;
     return (p[0] & 0xffff) | (uint32_t)p[1] << 16;
 #endif
 }
 
 /*
- * Down the two columns first: that fits into 16 bits. What follows is less
- * than 2^24, which a float holds exactly.
+ * Interpolate along the two columns first, which fits into 16 bits. The result
+ * along the row is less than 2^24, so a float holds it exactly.
  */
 static inline uint32_t filter(Channels top, Channels bottom, uint32_t fx,
                               uint32_t fy)
@@ -358,7 +363,7 @@ static inline uint32_t filter(Channels top, Channels bottom, uint32_t fx,
     return pack(__builtin_convertvector(sum, Words));
 }
 
-/* Of two pairs of neighbours. */
+/* Interpolate between two pairs of adjacent texels. */
 static inline QEMU_ALWAYS_INLINE uint32_t
 bilinear(Kind k, uint64_t top, uint64_t bottom, uint32_t fx, uint32_t fy)
 {
@@ -371,7 +376,10 @@ bilinear(Kind k, uint64_t top, uint64_t bottom, uint32_t fx, uint32_t fy)
     return filter(widen_low(quad), widen_high(quad), fx, fy);
 }
 
-/* Texel @i of @size; a repeated one is at most one too far. */
+/*
+ * The index of texel @i in a texture of @size. With repeat, @i exceeds the last
+ * index by at most one.
+ */
 static inline QEMU_ALWAYS_INLINE uint32_t wrap(int64_t i, uint32_t size,
                                                bool repeat)
 {
@@ -391,8 +399,8 @@ static inline QEMU_ALWAYS_INLINE void walk(TesseraWalker *w, int64_t size,
 }
 
 /*
- * The texel to the right, not over the texture's edge: one more in those bits
- * of an offset that say the column.
+ * The offset of the next texel to the right, inside the texture: increment only
+ * the bits of the offset that encode the column.
  */
 static inline QEMU_ALWAYS_INLINE uint64_t next_column(Kind k, uint64_t column)
 {
@@ -403,7 +411,7 @@ static inline QEMU_ALWAYS_INLINE uint64_t next_column(Kind k, uint64_t column)
     return ((column | rows) + bpp) & ~rows;
 }
 
-/* Two rows of texels, and how far from the first to the second. */
+/* Two rows of texels, and the position between them. */
 typedef struct Between {
     uint64_t top;
     uint64_t bottom;
@@ -465,7 +473,7 @@ span(TesseraTexture *t, TesseraWalker *up, TesseraWalker *vp, uint32_t n,
 {
     TesseraWalker u = *up, v = *vp;
 
-    /* Copies: for all the compiler knows, @out might be part of @t. */
+    /* Use copies: the compiler must assume that @out may alias @t. */
     k.host = t->host;
     k.pitch = t->surf.pitch;
     k.x = t->x;
@@ -473,7 +481,9 @@ span(TesseraTexture *t, TesseraWalker *up, TesseraWalker *vp, uint32_t n,
     k.w = t->w;
     k.h = t->h;
     if (!v.step && !v.step_fraction) {
-        /* Along a row of the texture, as mostly: nothing of it changes. */
+        /*
+         * The usual case, along a row of the texture: the rows stay the same.
+         */
         const Between rows = rows_at(k, v.value);
 
         for (uint32_t i = 0; i < n; i++) {
@@ -525,7 +535,7 @@ FORMATS(morton, TSR_LAYOUT_MORTON)
 #define OF_FORMAT(name) { OF_PLACE(name##_cached), OF_PLACE(name##_host) }
 #define OF_LAYOUT(name) { OF_FORMAT(name##_565), OF_FORMAT(name##_8888) }
 
-/* By layout, bytes of a texel, host memory, filter and wrap. */
+/* Indexed by layout, 4-byte texels, host memory, filter and repeat. */
 static SpanFunc *const spans[TSR_LAYOUT_COUNT][2][2][2][2] = {
     [TSR_LAYOUT_LINEAR] = OF_LAYOUT(plain),
     [TSR_LAYOUT_TILE4K] = OF_LAYOUT(tile4k),
@@ -540,8 +550,8 @@ static int64_t modulo(int64_t a, int64_t size)
 }
 
 /*
- * Get walkers in 1/65536 texel from the rectangle's corner ready for spans.
- * Where the texture repeats, only their remainder counts.
+ * Prepare walkers, in 1/65536 texel from the rectangle's corner, for spans. In
+ * a repeated texture only the remainder modulo the size counts.
  */
 void tessera_texture_begin(const TesseraTexture *t, TesseraWalker *u,
                            TesseraWalker *v)
@@ -569,14 +579,15 @@ static void sample_span(TesseraTexture *t, TesseraWalker *u, TesseraWalker *v,
         t, u, v, n, out, alpha);
 }
 
-/* ---- Texels as they are -------------------------------------------------- */
+/* ---- Unfiltered texels --------------------------------------------------- */
 
 #define ONE_TEXEL       (1 << 16)
-#define BETWEEN         0xff00  /* how far from one texel to the next */
+#define BETWEEN         0xff00  /* fraction between two texels */
 
 /*
- * Pixels may show texels of a row one by one, which no filter changes as they
- * lie on them. How many of @n do so from here on? Or else, how many do not.
+ * Pixels may coincide with the texels of a row, one by one, so that no filter
+ * changes them. Return how many of @n pixels do so from here on, with *@whole
+ * set. Otherwise return how many do not.
  */
 static uint32_t row_of_texels(const TesseraTexture *t, const TesseraWalker *u,
                               const TesseraWalker *v, uint32_t n, bool *whole)
@@ -622,7 +633,7 @@ static void unpack_texels(uint32_t format, const uint8_t *p, uint32_t n,
     }
 }
 
-/* From column @x of row @y of the surface, no further than in one tile. */
+/* Unpack texels from column @x of row @y on, at most to the end of the tile. */
 static uint32_t copy_texels(const TesseraTexture *t, uint32_t x, uint32_t y,
                             uint32_t n, uint32_t *out)
 {
@@ -664,9 +675,9 @@ static void copy_row(const TesseraTexture *t, TesseraWalker *u,
 }
 
 /*
- * What a texture that repeats shows is what it showed a width before: @n more
- * pixels, behind @done that were copied from it. Twice as many each time, as
- * there may be few texels in a row.
+ * Append @n pixels of a repeated texture to @done pixels of the same row, which
+ * show at least one whole period. Copy whole periods, twice as many each time,
+ * as the row may have few texels.
  */
 static void repeat_row(const TesseraTexture *t, TesseraWalker *u, uint32_t n,
                        uint32_t done, uint32_t *out)
@@ -684,7 +695,7 @@ static void repeat_row(const TesseraTexture *t, TesseraWalker *u, uint32_t n,
     }
 }
 
-/* Sample @n pixels. The first error is in @t->err. */
+/* Sample @n pixels. The first error is stored in @t->err. */
 void tessera_texture_span(TesseraTexture *t, TesseraWalker *u,
                           TesseraWalker *v, uint32_t n, uint32_t *out)
 {

@@ -10,11 +10,11 @@
 #include "tessera_surface.h"
 
 /*
- * floor(n / area) from pixel to pixel, n growing by the same amount. The parts
- * behind the point have 64 bits and are rounded up. That is exact: after at
- * most TSR_SURF_MAX_DIM steps what was added by rounding is less than
- * (TSR_SURF_MAX_DIM + 1) / 2^64, and area is less than 2^48, so that it never
- * reaches the next multiple of 1 / area.
+ * Steps from pixel to pixel through floor(n / area), where n grows by the same
+ * amount each time. The fractions have 64 bits and are rounded up. The result
+ * is exact: after at most TSR_SURF_MAX_DIM steps the sum of the rounding errors
+ * is less than (TSR_SURF_MAX_DIM + 1) / 2^64. Since area is less than 2^48, the
+ * error never reaches the next multiple of 1 / area.
  */
 typedef struct TesseraWalker {
     int64_t value;
@@ -29,38 +29,41 @@ static inline void tessera_walker_next(TesseraWalker *w)
     w->value += w->step + (w->fraction < w->step_fraction);
 }
 
-/* The quotient must fit into 64 bits. */
+/*
+ * Split n / area into floor and fraction. The quotient must fit into 64 bits.
+ */
 int64_t tessera_walker_split(Int128 n, int64_t area, uint64_t *fraction);
 
 /*
- * Between two looks at requests: so many pixels, of which one that needs
- * another page of system memory counts for several, and may need four.
+ * The work in pixels between two checks of requests. A pixel that needs another
+ * page of system memory counts as TESSERA_PAGE_WORK pixels. It may need four
+ * pages.
  */
 #define TESSERA_WORK_PER_CHECK  2048
 #define TESSERA_PAGE_WORK       32
 #define TESSERA_PIECE_PIXELS    1024    /* sampled at a time */
-#define TESSERA_CACHED_PIXELS   128     /* likewise, through the page cache */
+#define TESSERA_CACHED_PIXELS   128     /* through the page cache */
 
 typedef struct TesseraTexture {
     TesseraEngine *e;
     TesseraSurface surf;
     TesseraView view;
-    const uint8_t *host;        /* NULL: through the page cache */
-    uint32_t x, y, w, h;        /* rectangle sampled */
+    const uint8_t *host;        /* in VRAM; NULL: use the page cache */
+    uint32_t x, y, w, h;        /* the sampled rectangle */
     uint32_t sampler;
-    uint64_t end;               /* of the bytes it may read */
-    uint32_t err;               /* the first failed access */
-    uint32_t fetched;           /* pages, since tessera_texture_work() */
+    uint64_t end;               /* end of the bytes that it may read */
+    uint32_t err;               /* the first error of an access */
+    uint32_t fetched;           /* pages read since tessera_texture_work() */
 } TesseraTexture;
 
-/* How many of @n pixels may be sampled before somebody looks at requests. */
+/* How many of @n pixels to sample at a time, before requests are checked. */
 static inline uint32_t tessera_texture_piece(const TesseraTexture *t,
                                              uint32_t n)
 {
     return MIN(n, t->host ? TESSERA_PIECE_PIXELS : TESSERA_CACHED_PIXELS);
 }
 
-/* What it took to get texels since the last call, in pixels. */
+/* The cost of texels fetched since the last call, in pixels. */
 static inline uint32_t tessera_texture_work(TesseraTexture *t)
 {
     uint32_t work = t->fetched * TESSERA_PAGE_WORK;

@@ -1,10 +1,10 @@
 /*
- * Tessera virtual GPU: what ThreadSanitizer is told
+ * Tessera virtual GPU: exemptions from ThreadSanitizer
  *
- * The contents of guest memory and of VRAM are the guest's affair: it orders
- * what it and the engines do with them by fences in that memory, which no
- * sanitizer knows, or it gets what it gets. All RAM blocks are exempt, what
- * plays memory elsewhere, and nothing else. Empty in other builds.
+ * The guest is responsible for races in guest memory and VRAM: it orders its
+ * own accesses and those of engines by fences in that memory, which no
+ * sanitizer knows. So exempt all RAM blocks, and the memory that stands in for
+ * RAM elsewhere, but nothing else. Empty in other builds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,11 +16,11 @@
 #include "qemu/module.h"
 #include COMPAT_RAMLIST_H
 
-/* libtsan has it, and no header. */
+/* libtsan exports this function, but no header declares it. */
 void AnnotateBenignRaceSized(const char *file, int line, void *mem,
                              size_t bytes, const char *description);
 
-/* Whose contents are the guest's affair. */
+/* Exempt memory whose contents the guest is responsible for. */
 void tessera_tsan_exempt(void *mem, size_t bytes)
 {
     AnnotateBenignRaceSized(__FILE__, __LINE__, mem, bytes, "guest memory");

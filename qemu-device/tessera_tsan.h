@@ -1,5 +1,5 @@
 /*
- * Tessera virtual GPU: what ThreadSanitizer is told
+ * Tessera virtual GPU: exemptions from ThreadSanitizer
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,9 +1,9 @@
 /*
  * Tessera virtual GPU: views
  *
- * Finds the segment of a GPU address, the page behind an aperture page or in a
- * page list, and joins neighbours into runs. Called from engine threads, with
- * no lock held.
+ * Finds the segment of a GPU address, and the system page behind a page of an
+ * aperture or a page list. Joins contiguous pages into runs. Called from engine
+ * threads, with no lock held.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,7 +24,7 @@ static bool segment_holds(const TesseraSegment *seg, uint64_t gpa,
            len <= seg->size - (gpa - seg->base);
 }
 
-/* The segment (or hidden VRAM) a range lies in wholly, or NULL. */
+/* Find the segment (or hidden VRAM) that contains the whole range, or NULL. */
 TesseraSegment *tessera_view_segment(TesseraState *s, uint64_t gpa,
                                      uint64_t len)
 {
@@ -75,8 +75,9 @@ uint32_t tessera_view_gpu(TesseraMaster *m, TesseraView *v, uint64_t gpa,
 }
 
 /*
- * Virtual addresses of the master's address space. What is not mapped is an
- * error where it is touched. Large leaves mostly make it one piece of VRAM.
+ * Make a view of virtual addresses in the requester's address space. An
+ * unmapped page is an error only when it is accessed. Large leaves often make
+ * the whole view contiguous in VRAM.
  */
 void tessera_view_vm(TesseraMaster *m, TesseraView *v, uint64_t va,
                      uint64_t len, bool write, uint32_t slot)
@@ -122,7 +123,9 @@ static uint64_t aperture_pte(const TesseraView *v, uint64_t gpa)
     return qatomic_read__nocheck(&v->seg->ptes[page]);
 }
 
-/* CPUs have the page in caches that an access does not snoop. */
+/*
+ * CPUs may have the page in their caches, and the access does not snoop them.
+ */
 static bool apte_past_caches(uint64_t pte)
 {
     return (pte & (TSR_APTE_COHERENT | TSR_APTE_CACHED)) == TSR_APTE_CACHED;
@@ -148,7 +151,7 @@ static uint32_t aperture_page(TesseraView *v, uint64_t gpa, bool write,
         return TSR_ERR_NONE;
     }
     if (m->s->cfg.strict) {
-        /* Counted, but harmless: the access goes to the dummy page. */
+        /* Count the error, but use the dummy page: the access is harmless. */
         m->fault_slot = v->slot;
         tessera_guest_error(m, TSR_ERR_STRICT_DUMMY, gpa);
     }
@@ -169,7 +172,7 @@ static uint32_t list_page(TesseraView *v, uint64_t page, uint64_t *dma)
 {
     if (!list_window_has(v, page)) {
         uint64_t at = tessera_list_entry(v->list, page);
-        /* Do not read past the page: the list may end there. */
+        /* Do not read beyond this page of the list: the list may end here. */
         uint64_t room = TSR_PAGE_SIZE - (at & (TSR_PAGE_SIZE - 1));
         uint32_t count = MIN(TESSERA_LIST_ENTRIES, room / sizeof(uint64_t));
         uint32_t err;
@@ -198,7 +201,10 @@ static uint32_t view_page(TesseraView *v, uint64_t pos, bool write,
                   : list_page(v, pos >> TSR_PAGE_SHIFT, dma);
 }
 
-/* Whether the page at @pos is at @dma, looking only at what is at hand. */
+/*
+ * Whether the page at @pos is at bus address @dma. Uses only data at hand: the
+ * aperture's table, or the read-ahead of the list.
+ */
 static bool page_follows(const TesseraView *v, uint64_t pos, bool write,
                          uint64_t dma)
 {
@@ -239,7 +245,8 @@ static uint32_t vm_begin(TesseraView *v, uint64_t va, uint64_t len,
         return tessera_ram_begin(m, place.addr, n, write, true, run);
     }
     if (!tessera_vram_find(m->s, place.addr, n, &offset)) {
-        n = MIN(len, place.left);       /* segments may touch */
+        /* the range may cross a segment's end */
+        n = MIN(len, place.left);
         if (!tessera_vram_find(m->s, place.addr, n, &offset)) {
             return tessera_fault(m, TSR_ERR_ADDRESS, v->slot, place.addr);
         }
@@ -247,7 +254,7 @@ static uint32_t vm_begin(TesseraView *v, uint64_t va, uint64_t len,
     return tessera_vram_begin(m, offset, n, write, v->slot, run);
 }
 
-/* The run at @off: all of @len in VRAM, elsewhere what is contiguous. */
+/* Begin a run at @off: all of @len in VRAM, otherwise the contiguous part. */
 uint32_t tessera_view_begin(TesseraView *v, uint64_t off, uint64_t len,
                             bool write, TesseraRun *run)
 {
@@ -284,10 +291,10 @@ uint32_t tessera_view_end(TesseraView *v, TesseraRun *run, uint64_t done)
 }
 
 /*
- * As many runs from @off on as fit into v->run, each of whole @unit bytes: how
- * many bytes they hold. Pages lie anywhere, and no host guesses where: whoever
- * knows several at once fetches the next while it uses one. What comes before
- * an error can be used.
+ * Begin as many runs from @off on as fit into v->run, each a multiple of @unit
+ * bytes. Returns the sum of their bytes. Pages may be scattered, so the host's
+ * prefetcher cannot predict them. With several runs at hand the caller can
+ * prefetch the next one. After an error, the runs before it can be used.
  */
 uint64_t tessera_view_runs_begin(TesseraView *v, uint64_t off, uint64_t len,
                                  bool write, uint64_t unit, uint32_t *err)
@@ -316,7 +323,7 @@ uint64_t tessera_view_runs_begin(TesseraView *v, uint64_t off, uint64_t len,
     return bytes;
 }
 
-/* All of them were used. */
+/* End all runs. All of their bytes were used. */
 uint32_t tessera_view_runs_end(TesseraView *v)
 {
     uint32_t err = TSR_ERR_NONE;
@@ -343,7 +350,7 @@ static void run_copy(const TesseraView *v, const TesseraRun *run, uint8_t *buf,
     }
 }
 
-/* Copy @len bytes, or as many as there are before an error: @done. */
+/* Copy @len bytes. After an error, *@done bytes were copied. */
 static uint32_t view_move(TesseraView *v, uint64_t off, uint8_t *buf,
                           uint64_t len, bool write, uint64_t *done)
 {
@@ -377,7 +384,7 @@ uint32_t tessera_view_rw(TesseraView *v, uint64_t off, void *buf,
 
 /* ---- Copies -------------------------------------------------------------- */
 
-/* Bytes that one step of a copy may take. */
+/* The number of bytes that one step of a copy may take. */
 static uint64_t copy_step(const TesseraView *d, const TesseraView *s)
 {
     return d->is_vram || s->is_vram ? TESSERA_CHUNK_BYTES
@@ -418,8 +425,8 @@ static bool one_space(const TesseraView *d, const TesseraView *s)
 }
 
 /*
- * Copy between views, as memmove() does where both lie in one segment or
- * address space, from where @done says. Looks for requests once per chunk.
+ * Copy between views from *@done on. Inside one segment or address space it
+ * behaves like memmove(). Checks for requests after each chunk.
  */
 uint32_t tessera_view_copy(TesseraView *d, uint64_t doff, TesseraView *s,
                            uint64_t soff, uint64_t len, uint64_t *done)
@@ -428,13 +435,19 @@ uint32_t tessera_view_copy(TesseraView *d, uint64_t doff, TesseraView *s,
     uint64_t step = copy_step(d, s);
     uint32_t err = TSR_ERR_NONE;
 
-    /* Pieces of one side alone would overtake what is still to be read. */
+    /*
+     * If only one side were contiguous, its larger pieces would overwrite bytes
+     * of the other side before they are read. So bounce all pieces.
+     */
     if (d->vm && d->is_vram != s->is_vram && one_space(d, s)) {
         d->is_vram = s->is_vram = false;
         step = TESSERA_BOUNCE_BYTES;
     }
 
-    /* One side is VRAM then: a bounce buffer is better off in the caches. */
+    /*
+     * Stream only if one side is VRAM: a bounce buffer should stay in the
+     * caches.
+     */
     d->stream = s->stream = len >= TESSERA_STREAM_BYTES &&
                             d->is_vram != s->is_vram;
     while (*done < len && !err) {

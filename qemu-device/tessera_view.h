@@ -1,10 +1,10 @@
 /*
  * Tessera virtual GPU: views
  *
- * A view is a range of bytes a packet reads or writes: GPU addresses inside
- * one segment, virtual addresses, or a list of system pages. Offsets are from its start and were
- * checked against its size by whoever made the view. Whatever is behind it,
- * it is walked as runs of host memory.
+ * A view is a range of bytes that a packet reads or writes: GPU addresses
+ * inside one segment, virtual addresses, or a list of system pages. Offsets are
+ * relative to its start. The creator of a view checks them against its size.
+ * All kinds of views are accessed as runs of host memory.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,19 +14,19 @@
 #include "tessera.h"
 
 #define TESSERA_LIST_ENTRIES    512     /* page list read-ahead */
-#define TESSERA_RUNS            32      /* of memory, looked up together */
+#define TESSERA_RUNS            32      /* runs begun together */
 
 typedef struct TesseraView {
     TesseraMaster *m;
-    TesseraSegment *seg;        /* NULL: virtual, or a list of system pages */
+    TesseraSegment *seg;        /* NULL: virtual, or a page list */
     uint64_t base;              /* address, or offset in the page list */
     uint64_t list;              /* DMA address of the page list */
-    uint64_t vram_offset;       /* memory segments */
+    uint64_t vram_offset;       /* of views of memory segments */
     uint32_t slot;              /* for error records */
-    bool is_vram;               /* all of it, in one piece */
-    bool past_caches;           /* page list: CPUs have its pages cached */
-    bool vm;                    /* base is virtual */
-    bool stream;                /* goes past the caches */
+    bool is_vram;               /* the view is contiguous in VRAM */
+    bool past_caches;           /* page list: bypass CPU caches */
+    bool vm;                    /* @base is a virtual address */
+    bool stream;                /* bypass the host's caches */
     uint64_t win_first;         /* page list read-ahead */
     uint32_t win_count;
     uint64_t win[TESSERA_LIST_ENTRIES];

@@ -1,11 +1,11 @@
 /*
  * Tessera virtual GPU: migration
  *
- * The format, and the checks a loaded state must pass: it is as little to be
- * trusted as the guest. What does not pass is refused, and the device left as
- * a reset leaves it. VRAM travels as RAM. Engines are parked while this runs,
- * with packets either not begun or resumable: how far a packet got is checked
- * by whoever resumes it, against the packet.
+ * The format, and the checks of a loaded state, which is as untrusted as the
+ * guest. An invalid state is refused, and the device is left as after a reset.
+ * VRAM migrates as RAM. Engines are parked meanwhile, and each packet has
+ * either not begun or can be resumed. The handler that resumes a packet checks
+ * its progress[] against the packet.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -47,7 +47,7 @@ static bool ring_valid(const TesseraEngine *e)
            e->tail < e->ring_size && e->tail % TSR_PKT_ALIGN == 0;
 }
 
-/* A subsection, which may not have come. */
+/* The values come in an optional subsection. */
 static bool vm_valid(const TesseraEngine *e)
 {
     if (!e->m.vm.active) {
@@ -57,7 +57,7 @@ static bool vm_valid(const TesseraEngine *e)
            e->m.vm.root && tessera_mmu_root_ok(e->m.vm.root);
 }
 
-/* A subsection, too, of which the defaults are valid. */
+/* The values come in an optional subsection. The defaults are valid. */
 static bool preemption_valid(const TesseraEngine *e)
 {
     if (e->preempt_req && (!e->enabled || !e->save_addr ||
@@ -156,8 +156,9 @@ static bool head_valid(TesseraHead *h)
 }
 
 /*
- * Memory behind CPU caches does not travel. On a device that can snoop only
- * mappings that do not, and maintenance, give it a copy of its own.
+ * Copies of pages that were accessed past CPU caches do not migrate. On a
+ * device that can snoop, only non-snooping mappings and maintenance commands
+ * make such copies.
  */
 static int tessera_pre_save(void *opaque)
 {
@@ -173,8 +174,8 @@ static int tessera_pre_save(void *opaque)
 }
 
 /*
- * From here on the state is not to be trusted. A stream that breaks off never
- * gets to tessera_post_load(): then the state goes before the machine runs.
+ * From here on the state is not trusted. A stream that breaks off never reaches
+ * tessera_post_load(). Then the state is dropped before the machine runs.
  */
 static int tessera_pre_load(void *opaque)
 {
@@ -182,9 +183,12 @@ static int tessera_pre_load(void *opaque)
 
     s->distrusted = true;
     tessera_coherence_forget(s);
-    /* The loaded configuration space is checked against the BAR as it is. */
+    /*
+     * The BAR must have its initial size when the configuration space is
+     * loaded.
+     */
     tessera_bar_reset(s);
-    /* What comes in a subsection, or not at all. */
+    /* Set the defaults of fields in optional subsections. */
     s->coh_addr = 0;
     s->coh_size = 0;
     s->err_select = 0;
@@ -229,7 +233,7 @@ static int tessera_post_load(void *opaque, int version_id)
         tessera_device_forget(s);
         return -EINVAL;
     }
-    s->picture_ns = 0;          /* of another clock */
+    s->picture_ns = 0;          /* from another clock */
     for (uint32_t i = 0; i < s->num_heads; i++) {
         tessera_output_loaded(&s->heads[i]);
         tessera_damage_all(&s->heads[i]);
@@ -358,10 +362,11 @@ static const VMStateDescription vmstate_engine = {
 };
 
 /*
- * Page tables are mostly empty, and may have four million entries. So the
- * format is runs of entries that are not 0, by ascending index: the first
- * index and the count, 32 bits each, then the entries, 64 bits each. A count of
- * 0 ends the table. All are big-endian, like the rest of the stream.
+ * The format of page tables, which are mostly empty and may have four million
+ * entries. It consists of runs of non-zero entries in ascending order: the
+ * first index and the count with 32 bits each, then the entries with 64 bits
+ * each. A count of 0 ends the table. All numbers are big-endian, like the rest
+ * of the stream.
  */
 static void put_table(QEMUFile *f, const void *table, uint32_t num,
                       unsigned int bytes)
@@ -380,7 +385,7 @@ static void put_table(QEMUFile *f, const void *table, uint32_t num,
                 qemu_put_be64(f, ldn_he_p(entry + i * bytes, bytes));
             }
         }
-        i++;                    /* of which the entry is known to be 0 */
+        i++;                    /* the entry behind the run is 0 */
     }
     qemu_put_be32(f, 0);
     qemu_put_be32(f, 0);

@@ -1,12 +1,12 @@
 /*
- * Tessera virtual GPU: which pages of a mapping were written
+ * Tessera virtual GPU: detection of writes to pages of a mapping
  *
- * Asks the host's kernel (Linux 6.9 and later), which write-protects the pages
- * and notes the first write to each (UFFD_FEATURE_WP_ASYNC). A write either
- * came before a page was protected again (PAGEMAP_SCAN), and its bytes are
- * seen, or is noted: none is missed, whoever makes it: a thread for an emulated
- * CPU, KVM, another device. QEMU's own dirty log cannot promise that to who may
- * not wait for the CPUs: see ram-dirty.h.
+ * Uses the host's kernel (Linux 6.9 and later), which write-protects the pages
+ * and records the first write to each (UFFD_FEATURE_WP_ASYNC). A write either
+ * precedes the new protection of its page (PAGEMAP_SCAN), so that its bytes are
+ * visible, or is recorded. So no write is missed: not by a thread of an
+ * emulated CPU, by KVM or by another device. QEMU's own dirty log cannot ensure
+ * that for a device that must not wait for the CPUs: see ram-dirty.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -59,7 +59,7 @@ struct pm_scan_arg {
 #define PAGEMAP_SCAN                _IOWR('f', 16, struct pm_scan_arg)
 #endif
 
-#define REGIONS 64              /* of written pages, in one go */
+#define REGIONS 64              /* written regions for each scan */
 
 static bool watch(TesseraWritten *w, uint64_t bytes)
 {
@@ -77,12 +77,12 @@ static bool watch(TesseraWritten *w, uint64_t bytes)
 }
 
 /*
- * False, with errno set, if the host's kernel cannot do that, or does not let
- * this process. All pages count as written.
+ * Returns false, with errno set, if the host's kernel lacks the feature or
+ * denies it to this process. On success, all pages count as not written.
  */
 bool tessera_written_init(TesseraWritten *w, void *ptr, uint64_t bytes)
 {
-    /* Large pages would be watched as a whole. */
+    /* Huge pages would be tracked as a whole. */
     qemu_madvise(ptr, bytes, QEMU_MADV_NOHUGEPAGE);
     w->ptr = ptr;
     w->pagemap_fd = qemu_open_old("/proc/self/pagemap", O_RDONLY);
@@ -120,7 +120,9 @@ static bool scan(TesseraWritten *w, uint64_t from, uint64_t end, uint64_t flags,
         .vec = (uintptr_t)regions,
         .vec_len = REGIONS,
         .category_mask = PAGE_IS_WRITTEN,
-        /* With this alone, some kernels misread entries of swapped pages. */
+        /*
+         * Requesting this bit alone makes some kernels misread swapped pages.
+         */
         .return_mask = PAGE_IS_WRITTEN | PAGE_IS_PRESENT,
     };
 
@@ -140,8 +142,9 @@ static bool scan(TesseraWritten *w, uint64_t from, uint64_t end, uint64_t flags,
 }
 
 /*
- * Call @fn for the pages of [@from, @end) that were written since that was last
- * forgotten. False, with errno set, if the kernel refuses.
+ * Call @fn for the pages of [@from, @end) that were written since the last
+ * tessera_written_forget(). Returns false, with errno set, if the kernel
+ * refuses.
  */
 bool tessera_written_find(TesseraWritten *w, uint64_t from, uint64_t end,
                           TesseraWrittenFn *fn, void *opaque)
@@ -150,9 +153,9 @@ bool tessera_written_find(TesseraWritten *w, uint64_t from, uint64_t end,
 }
 
 /*
- * Pages count as written again after their next write, which costs a fault. All
- * bytes of earlier writes are seen from now on. False, with errno set, if the
- * kernel refuses.
+ * Count pages as not written until their next write, which costs a fault. The
+ * bytes of all earlier writes are visible after this. Returns false, with errno
+ * set, if the kernel refuses.
  */
 bool tessera_written_forget(TesseraWritten *w, uint64_t from, uint64_t end)
 {

@@ -1,12 +1,12 @@
 /*
- * Tessera virtual GPU: which pages of a mapping were written
+ * Tessera virtual GPU: detection of writes to pages of a mapping
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef HW_DISPLAY_TESSERA_WRITTEN_H
 #define HW_DISPLAY_TESSERA_WRITTEN_H
 
-/* A mapping of this process that the host's kernel watches. */
+/* A mapping of this process whose writes the host's kernel tracks. */
 typedef struct TesseraWritten {
     uint8_t *ptr;
     int uffd;

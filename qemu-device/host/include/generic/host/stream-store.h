@@ -1,5 +1,5 @@
 /*
- * Stores that go past the caches: no host support.
+ * Stores that bypass the caches: no host support
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

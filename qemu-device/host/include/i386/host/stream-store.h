@@ -1,5 +1,5 @@
 /*
- * Stores that go past the caches, x86 version.
+ * Stores that bypass the caches: x86
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,13 +13,13 @@
 
 typedef uint64_t StreamVec __attribute__((vector_size(16)));
 
-/* @p is aligned to 16 bytes. */
+/* @p has to be aligned to 16 bytes. */
 static inline void stream_store16(void *p, StreamVec v)
 {
     _mm_stream_si128(p, (__m128i)v);
 }
 
-/* Before anything that tells somebody else that the bytes are there. */
+/* Called before any store that announces the bytes. */
 static inline void stream_store_end(void)
 {
     _mm_sfence();
