@@ -1,5 +1,5 @@
 /*
- * RAM regions whose pages can be remapped
+ * RAM regions with pages that can be remapped
  *
  * This file and its header are written like a patch to QEMU's core: nothing in
  * them is specific to a device. See ram-remap.h for the concept.
@@ -50,7 +50,9 @@ static void advise(void *ptr, uint64_t len)
     if (!machine_dump_guest_core(current_machine)) {
         qemu_madvise(ptr, len, QEMU_MADV_DONTDUMP);
     }
-    /* A qtest forks, and the child needs the memory. */
+    /*
+     * Under qtest the process may be forked for fuzzing, and needs the memory.
+     */
     if (!qtest_enabled()) {
         qemu_madvise(ptr, len, QEMU_MADV_DONTFORK);
     }

@@ -1,5 +1,5 @@
 /*
- * RAM regions whose pages can be remapped
+ * RAM regions with pages that can be remapped
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,7 +26,7 @@
  */
 
 /**
- * struct RamRemap: a region whose pages can be remapped
+ * struct RamRemap: a region with pages that can be remapped
  *
  * @mr: the region
  * @page_bytes: the size of a page; set by the caller
@@ -65,7 +65,7 @@ typedef bool RamRemapFn(void *opaque, uint32_t page);
  * Returns %false, with @errp set and nothing left behind, if the host or other
  * devices do not allow that.
  *
- * @r: #RamRemap whose caller-set fields are set
+ * @r: #RamRemap with its caller-set fields filled in
  * @owner: the object that the region belongs to
  * @name: the name of the region
  * @pages: the number of pages

@@ -38,7 +38,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(TesseraState, TESSERA)
 
 /* Larger transfers bypass the host's caches. */
 #define TESSERA_STREAM_BYTES     (1024 * 1024)
-#define TESSERA_STREAM_COPY_BYTES (2 * 1024 * 1024)     /* both sides linear */
+#define TESSERA_STREAM_COPY_BYTES (2 * 1024 * 1024)     /* for COPY */
 #define TESSERA_SCRATCH_BYTES    (32 * 1024)
 #define TESSERA_TEXPAGES         1024           /* texture page cache */
 
@@ -307,7 +307,7 @@ struct TesseraState {
     TesseraMaster cpu;          /* requester for register accesses */
     bool vm_running;            /* also while the guest is suspended */
     bool gone;                  /* unplugged: registers read all ones */
-    bool distrusted;            /* loading has begun, was not accepted */
+    bool distrusted;            /* a load has begun, and is not accepted yet */
     uint64_t dummy_page;        /* atomic: engines read it */
     uint32_t scratch;
     uint64_t fw_addr;
@@ -352,7 +352,7 @@ struct TesseraState {
     uint32_t caps;              /* TSR_CAP_* */
     TesseraEngine engines[TSR_MAX_ENGINES];
     uint32_t num_engines;
-    uint32_t signals;           /* counts what WAITs may wait for; atomic */
+    uint32_t signals;           /* counts events that may end a WAIT; atomic */
     TesseraHead *heads;         /* of the display (BQL) */
     uint32_t num_heads;
     uint32_t pictures;          /* drawn for consoles (BQL) */

@@ -85,17 +85,18 @@ typedef struct TesseraRun {
     bool write;
 } TesseraRun;
 
+void tessera_master_init(TesseraMaster *m, TesseraState *s, uint32_t id);
+void tessera_master_fini(TesseraMaster *m);
+uint32_t tessera_leave(TesseraMaster *m);
+
 /*
  * tessera_access_enter() and tessera_access_leave() enclose work that makes
  * several accesses. In between, lookups of guest RAM stay cached unless the
  * guest's memory map changes.
  */
-
-void tessera_master_init(TesseraMaster *m, TesseraState *s, uint32_t id);
-void tessera_master_fini(TesseraMaster *m);
-uint32_t tessera_leave(TesseraMaster *m);
 void tessera_access_enter(TesseraMaster *m);
 void tessera_access_leave(TesseraMaster *m);
+
 uint32_t tessera_ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
                            bool write, bool injectable, TesseraRun *run);
 uint32_t tessera_vram_begin(TesseraMaster *m, uint64_t offset, uint64_t len,
@@ -109,10 +110,11 @@ bool tessera_vram_find(TesseraState *s, uint64_t gpa, uint64_t len,
                        uint64_t *offset);
 uint32_t tessera_run_end(TesseraMaster *m, TesseraRun *run, uint64_t done);
 void tessera_run_fail(TesseraMaster *m, TesseraRun *run);
+
 /*
- * Address of entry @index of a list of addresses. An entry whose address would
- * overflow is placed at the last possible address, where no memory is, instead
- * of wrapping to 0.
+ * Address of entry @index of a list of addresses. An entry beyond the end of
+ * the address space is placed at the last possible address, where no memory is,
+ * instead of wrapping to 0.
  */
 static inline uint64_t tessera_list_entry(uint64_t list, uint64_t index)
 {

@@ -11,10 +11,10 @@
  * an engine's write, as if a CPU had just loaded them. So each forgotten
  * maintenance command becomes visible.
  *
- * Copies are found by the host address of their page, whatever bus address an
- * IOMMU gives it. A copy lives as long as its RAM and the device. A reset keeps
- * it. Commands run under the BQL, accesses in engine threads. The lock guards
- * only the table, and is innermost.
+ * Copies are found by the host address of their page, so the bus address that
+ * an IOMMU assigns does not matter. A copy lives as long as its RAM and the
+ * device. A reset keeps it. Commands run under the BQL, accesses in engine
+ * threads. The lock guards only the table, and is innermost.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -148,7 +148,7 @@ uint32_t tessera_coherence_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
 
 /*
  * Write a line back. A store of equal bytes is invisible here, so WRITE_BACK
- * sets @stored: then the line counts as dirty in any case.
+ * sets @stored: then the line always counts as dirty.
  */
 static void clean_line(CachedPage *page, unsigned int line, const uint8_t *ram,
                        bool stored)

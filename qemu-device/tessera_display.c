@@ -410,9 +410,9 @@ static const GraphicHwOps head_ops = {
 
 /*
  * The console stays, and shows that the device is gone. QEMU calls ui_info from
- * a timer of the console. qemu_graphic_console_close() leaves the timer armed,
- * and the timer calls ui_info even if the callback is gone. No public function
- * disarms it.
+ * a timer of the console, without a check that the function exists.
+ * qemu_graphic_console_close() removes the function, but leaves the timer
+ * armed. No public function disarms it.
  */
 static void close_console(QemuConsole *con)
 {

@@ -2,10 +2,11 @@
  * Tessera virtual GPU: engines
  *
  * Each engine is a host thread that sleeps until a doorbell. Requests of the
- * guest and of the machine are flags under the engine's lock. Only the thread
- * itself changes its state. tessera_engine.h describes the states. Registers
- * and the main loop call this unit under the BQL, and may wait for the threads,
- * which never take the BQL.
+ * guest and of the machine are flags under the engine's lock, and the thread
+ * acts on them. Three operations take effect at once, under the lock: to enable
+ * an engine, to move its tail, and to release it from an injected hang.
+ * tessera_engine.h describes the states. Registers and the main loop call this
+ * unit under the BQL, and may wait for the threads, which never take the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -366,8 +367,8 @@ static bool pause_acked(TesseraEngine *e)
 
 /*
  * Wait for all engines with the BQL held: the caller is in the middle of a run
- * state change or a reset. To reach its answer an engine needs no lock of the
- * caller. Behind an IOMMU it needs translations, and this thread makes them.
+ * state change or a reset. The engines need no lock of the caller to answer. If
+ * there is an IOMMU they need translations, which this thread makes.
  */
 static void wait_acks(TesseraState *s, bool (*acked)(TesseraEngine *))
 {

@@ -35,9 +35,10 @@
  *
  * A paused engine still handles resets and exits. While it is parked, only
  * migration and tessera_device_forget() access the fields of the thread. A
- * request for preemption waits until the machine runs, and migrates. If fault
- * injection makes the request stick, or if the engine is halted or hung, only a
- * reset ends it.
+ * request for preemption waits until the machine runs, and migrates. A halted
+ * engine does not answer it, nor does any engine if fault injection makes the
+ * request stick: then only a reset ends it. A hung engine does not answer it
+ * before it is reset or released.
  *
  * attention   a request is pending: leave BUSY at the next packet, or where the
  *             packet can be interrupted (tessera_leave()). These points are at
@@ -48,20 +49,21 @@
  * 0           done; the head or the IB's offset advances.
  * TSR_ERR_*   failed; ends the IB, or halts the engine.
  * RETRY       not done, call it again: the head stays. After an interruption,
- *             progress[] tells how far the packet got. Its meaning is private to
- *             the handler. It is 0 when a packet begins, is cleared when it
+ *             progress[] tells how far the packet got. Its meaning is private
+ *             to the handler. It is 0 when a packet begins, is cleared when it
  *             ends, and migrates. The packet is fetched again from memory that
- *             may have changed, and a loaded state is not trustworthy either, so
- *             the handler checks progress[] against the packet.
+ *             may have changed, and a loaded state is not trustworthy either.
+ *             So the handler checks progress[] against the packet.
  * STOPPED     given up for a reset or exit.
  * RESUMED     done, and the engine continues inside a saved job.
  *
- * waiting     the packet is a WAIT whose value has not been reached. It returned
- *             RETRY, and runs again when a packet of another engine stores a
- *             value, at a doorbell, or after a timeout.
+ * waiting     the packet is a WAIT that has not reached its value. It returned
+ *             RETRY, and runs again after a FENCE, SIGNAL or TIMESTAMP of
+ *             another engine, at a doorbell, or after a timeout.
  * hung        fault injection: nothing runs until a reset or a release. The
  *             status register shows a busy engine.
- * halted      a packet of the ring itself failed: nothing runs until a reset.
+ * halted      a packet of the ring itself, or the save of a preempted job,
+ *             failed: nothing runs until a reset.
  */
 void tessera_engines_init(TesseraState *s);
 void tessera_engines_stop(TesseraState *s);

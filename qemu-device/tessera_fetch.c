@@ -222,10 +222,11 @@ static uint32_t run_packet(TesseraEngine *e)
 }
 
 /*
- * Sleep until a WAIT reads its value again. Packets that store a value and
- * doorbells increment TesseraState.signals and wake this engine. Stores of a
- * CPU or of another device do not, so the WAIT also reads again after 1, 2,
- * 4... ms, up to wait_poll_ms (0: only when woken).
+ * Sleep until a WAIT reads its value again. FENCE, SIGNAL and TIMESTAMP
+ * packets, and doorbells of this engine, increment TesseraState.signals and
+ * wake this engine. Stores of a CPU or of another device do not, so the WAIT
+ * also reads again after 1, 2, 4... ms, up to wait_poll_ms (0: only when
+ * woken).
  */
 static void sleep_in_wait(TesseraEngine *e)
 {

@@ -63,7 +63,7 @@ struct TesseraHead {
     uint32_t latch_count_read;
     uint64_t latch_ns_read;
 
-    /* Registers as written, as of the pending commit, and as shown. */
+    /* Registers: as written, as in the pending commit, and as shown. */
     TesseraScanout regs;
     TesseraScanout next;
     TesseraScanout shown;

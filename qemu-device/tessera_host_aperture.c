@@ -125,9 +125,9 @@ static void init_trap(TesseraState *s)
 }
 
 /*
- * The host has refused a mapping, so emulate all accesses from now on. A page
- * whose mapping failed may be unmapped until the vCPUs have the new memory map.
- * The limit of mappings in ram-remap.c makes this unlikely.
+ * The host has refused a mapping, so emulate all accesses from now on. The page
+ * may be unmapped until the vCPUs have the new memory map. The limit of
+ * mappings in ram-remap.c makes this unlikely.
  */
 static void fall_back(TesseraState *s)
 {
@@ -477,7 +477,7 @@ void tessera_host_aperture_unmap(TesseraState *s, uint32_t first)
     hide_pages(s, first, s->ha.count);
 }
 
-/* The table may come from a load that was not accepted, so do not use it. */
+/* Unmap all pages. A loaded table that was not accepted is only dropped. */
 void tessera_host_aperture_reset(TesseraState *s)
 {
     s->ha.addr = 0;

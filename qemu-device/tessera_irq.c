@@ -64,7 +64,10 @@ void tessera_irq_fini(TesseraState *s)
     }
 }
 
-/* Raise vector 0, unless the guest has yet to acknowledge the same event. */
+/*
+ * Raise vector 0, unless the event is masked, or the guest has not acknowledged
+ * the same event yet.
+ */
 void tessera_irq_event(TesseraState *s, uint32_t bit)
 {
     uint32_t old = qatomic_fetch_or(&s->int_status, bit);

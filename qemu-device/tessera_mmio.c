@@ -606,7 +606,10 @@ static const EngineReg engine_regs[ENGINE_BYTES / 4] = {
 
 /* ---- Dispatch ------------------------------------------------------------ */
 
-/* Find a register of the device itself (not of an engine, say), or NULL. */
+/*
+ * Find a register that exists once, not for each engine, range or head. Returns
+ * NULL if there is none.
+ */
 static const Reg *find_reg(uint32_t addr)
 {
     if (addr < GLOBAL_BYTES) {

@@ -100,7 +100,10 @@ static uint32_t transfer_layout_check(TesseraEngine *e, const Transfer *t,
     return TSR_ERR_NONE;
 }
 
-/* Transfer a piece through a linear buffer, if its pages split it badly. */
+/*
+ * Transfer a piece through a linear buffer, because rows of its tiles may cross
+ * pages.
+ */
 static uint32_t transfer_piece(TesseraEngine *e, Transfer *t,
                                TesseraRect *tiled, TesseraRect *linear,
                                bool store)

@@ -129,7 +129,7 @@ static bool check_config(TesseraConfig *c, Error **errp)
 /* ---- Reset --------------------------------------------------------------- */
 
 /*
- * All devices stop writing to memory before the first one enters its hold
+ * No engine accesses memory any more when the first device enters its hold
  * phase. The bus may still list an unplugged device, which has freed its
  * resources.
  */

@@ -60,7 +60,7 @@ static inline void pack(uint32_t format, uint8_t *p, uint32_t argb)
     }
 }
 
-/* Alpha becomes 255 a + d (255 - a), which fits the exact division by 255. */
+/* The sum for alpha is 255 a + d (255 - a), so one division is exact. */
 static inline uint32_t blend_alpha(uint32_t s, uint32_t d)
 {
     uint32_t a = s >> 24, opaque = s | 0xff000000u;

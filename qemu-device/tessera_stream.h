@@ -31,8 +31,8 @@ static inline void tessera_store16(uint8_t *p, StreamVec v, bool stream)
 }
 
 /*
- * Copy @n bytes, bypassing the caches if the alignment permits. If source and
- * destination overlap, the result is undefined. @ahead is the address from
+ * Copy @n bytes, bypassing the caches if the alignment permits. Source and
+ * destination may overlap, with an undefined result. @ahead is the address from
  * which the caller will read next, for prefetching. Any address is permitted.
  */
 static inline void tessera_stream_copy(uint8_t *dst, const uint8_t *src,

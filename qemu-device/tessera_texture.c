@@ -190,7 +190,7 @@ typedef struct Kind {
     bool linear;
     bool repeat;
     bool cached;
-    const uint8_t *host;        /* below: properties of the texture */
+    const uint8_t *host;        /* from here on: values of the texture */
     uint64_t pitch;
     uint32_t x, y, w, h;
 } Kind;

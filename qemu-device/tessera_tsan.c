@@ -20,7 +20,7 @@
 void AnnotateBenignRaceSized(const char *file, int line, void *mem,
                              size_t bytes, const char *description);
 
-/* Exempt memory whose contents the guest is responsible for. */
+/* Exempt memory in which races are the responsibility of the guest. */
 void tessera_tsan_exempt(void *mem, size_t bytes)
 {
     AnnotateBenignRaceSized(__FILE__, __LINE__, mem, bytes, "guest memory");

@@ -184,8 +184,8 @@ static int tessera_pre_load(void *opaque)
     s->distrusted = true;
     tessera_coherence_forget(s);
     /*
-     * The BAR must have its initial size when the configuration space is
-     * loaded.
+     * QEMU checks the loaded configuration space against the BAR, so return the
+     * BAR to its initial size first.
      */
     tessera_bar_reset(s);
     /* Set the defaults of fields in optional subsections. */

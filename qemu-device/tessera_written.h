@@ -6,7 +6,7 @@
 #ifndef HW_DISPLAY_TESSERA_WRITTEN_H
 #define HW_DISPLAY_TESSERA_WRITTEN_H
 
-/* A mapping of this process whose writes the host's kernel tracks. */
+/* A mapping of this process. The host's kernel tracks writes to it. */
 typedef struct TesseraWritten {
     uint8_t *ptr;
     int uffd;
