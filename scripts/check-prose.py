@@ -34,7 +34,6 @@ NOT_YET = {
     "drivers/gpu/drm/tessera/mem": (17, 8),
     "drivers/gpu/drm/tessera/paging": (9, 3),
     "drivers/gpu/drm/tessera/vm": (16, 8),
-    "qemu-device": (11, 5),
     "tests/lib/workload": (3, 2),
 }
 
