@@ -30,10 +30,6 @@ TREES = (("drivers", ".c", ".h"), ("include", ".c", ".h"), ("kunit", ".c", ".h")
 
 # folder: (markers, fronted) that it has.
 NOT_YET = {
-    "drivers/gpu/drm/tessera": (5, 2),
-    "drivers/gpu/drm/tessera/mem": (17, 8),
-    "drivers/gpu/drm/tessera/paging": (9, 3),
-    "drivers/gpu/drm/tessera/vm": (16, 8),
     "tests/lib/workload": (3, 2),
 }
 

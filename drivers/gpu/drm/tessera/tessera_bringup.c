@@ -2,13 +2,15 @@
 /**
  * DOC: device
  *
- * The order in which the blocks come up and go. What the hardware needs is managed by
- * the bound device (devm, pcim); what an open file can reach, by the DRM device (drmm),
- * whose actions run in the reverse order when the last file is closed.
+ * The order in which the blocks of the driver are set up and torn down.
+ * Hardware resources are managed by the bound device (devm, pcim). Everything
+ * that an open file can reach is managed by the DRM device (drmm). Its actions
+ * run in reverse order after the last file is closed.
  *
- * Probe: registers, vectors, jobs and engines, microcode, segments and TTM. Unbind:
- * no new work, engines stopped and every fence signalled, mappings of the BARs gone;
- * files stay open on a device that is not there.
+ * Probe sets up registers, vectors, jobs and engines, microcode, segments and
+ * TTM, in this order. Unbind stops new work, stops the engines, signals every
+ * fence and zaps all mappings of the BARs. Files may stay open on the absent
+ * device.
  */
 
 #include <linux/dma-mapping.h>
@@ -36,14 +38,18 @@
 #include "vm/vm.h"
 
 #define TESSERA_RESET_TIMEOUT_US	(5 * USEC_PER_SEC)
-/* All jobs are cancelled; other drivers may hold reservations that their release wants. */
+/*
+ * By then all jobs are cancelled, but releasing them may need reservations that
+ * other drivers hold.
+ */
 #define TESSERA_DRAIN_TIMEOUT		(15 * HZ)
 
 /*
- * Has BAR 2 show all video memory, where the device offers that (CHA-11). Where the kernel has no
- * addresses for so much the BAR keeps its size, and the host aperture shows the rest. Other BARs of
- * the device may move. So this comes first: enabling the device then refuses a BAR without addresses,
- * and turns decoding on.
+ * Resize BAR 2 to cover all VRAM, if the device supports that (CHA-11). If the
+ * kernel has no address space for that, the BAR keeps its size, and the host
+ * aperture reaches the rest. Other BARs of the device may move. This therefore
+ * comes before pcim_enable_device(), which refuses a BAR without an address
+ * and turns decoding on again.
  */
 static void tessera_device_resize_bar(struct tessera_device *tdev)
 {
@@ -91,7 +97,7 @@ static int tessera_device_map(struct tessera_device *tdev)
 	return 0;
 }
 
-/* Reset the device, whatever an earlier driver left behind. */
+/* Reset the device from any state that an earlier driver left. */
 static int tessera_device_reset_hw(struct tessera_device *tdev)
 {
 	u32 magic = tessera_read32(tdev, TSR_ID_MAGIC);
@@ -152,7 +158,7 @@ static int tessera_device_dummy_page(struct tessera_device *tdev)
 	return 0;
 }
 
-/* Teach lockdep the order of the locking DOC before anybody can get it wrong. */
+/* Teach lockdep the order of "DOC: locking" at probe. */
 static void tessera_device_prime_locks(struct tessera_device *tdev)
 {
 	struct dma_resv resv;
@@ -257,10 +263,11 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 }
 
 /**
- * tessera_device_init() - bring everything up but the DRM registration
+ * tessera_device_init() - set up everything except for the DRM registration
  * @tdev: the device
  *
- * On failure the engines are stopped; the rest is undone by its managers.
+ * On failure the engines are stopped. The managed resources are released by
+ * devm and drmm.
  *
  * Return: 0 or a negative error.
  */
@@ -291,14 +298,20 @@ int tessera_device_init(struct tessera_device *tdev)
 	ret = tessera_device_init_exec(tdev);
 	if (!ret)
 		ret = tessera_device_init_mem(tdev);
-	/* Behind these, so that it runs before: jobs hold what the others free. */
+	/*
+	 * Added last, so that it runs first: jobs hold references to what the
+	 * other actions free.
+	 */
 	if (!ret)
 		ret = drmm_add_action_or_reset(&tdev->drm, tessera_device_drain, tdev);
 	if (!ret)
 		ret = tessera_kms_init(tdev);
 	if (ret) {
 		tessera_engines_cancel(tdev);
-		/* The microcode's job may not be released yet, and has its engine. */
+		/*
+		 * The microcode's job may not be released yet, and uses its
+		 * engine.
+		 */
 		if (tdev->release)
 			tessera_job_queue_drain(tdev, MAX_SCHEDULE_TIMEOUT);
 	}
@@ -307,11 +320,12 @@ int tessera_device_init(struct tessera_device *tdev)
 }
 
 /**
- * tessera_device_unplug() - let go of the hardware
+ * tessera_device_unplug() - stop using the hardware
  * @tdev: the device; files may be open and jobs running
  *
- * Returns with the hardware stopped, every fence that depended on it signalled
- * and nothing of it mapped. Waits neither for fences nor for calls of other drivers without bound.
+ * On return the hardware is stopped, every fence that depended on it is
+ * signalled and none of it is mapped. All waits for fences and calls of other
+ * drivers are bounded.
  */
 void tessera_device_unplug(struct tessera_device *tdev)
 {
@@ -323,7 +337,10 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	if (!tessera_job_queue_drain(tdev, TESSERA_DRAIN_TIMEOUT))
 		drm_warn(&tdev->drm, "gone with jobs that are not released\n");
 	tessera_ib_unplug(tdev);
-	/* Commits wait for moves of what they show, which have ended now. */
+	/*
+	 * Commits wait for moves of their framebuffers, which have ended by
+	 * now.
+	 */
 	tessera_kms_unplug(tdev);
 	tessera_space_unplug(tdev);
 	tessera_value_pages_unplug(tdev);
@@ -331,7 +348,10 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	tessera_error_unplug(tdev);
 }
 
-/* Segments that have other contents after standby or, with @hibernate, after hibernation: ids. */
+/*
+ * Ids of the segments that lose their contents in standby or, with @hibernate,
+ * in hibernation.
+ */
 static u32 lost_segments(struct tessera_device *tdev, bool hibernate)
 {
 	u32 i, lost = 0;
@@ -351,10 +371,11 @@ static u32 lost_segments(struct tessera_device *tdev, bool hibernate)
  * @tdev: the device; user space is frozen
  * @hibernate: another kernel may use the device before tessera_device_resume()
  *
- * Segments that are not preserved over standby are emptied (SEG-31). No segment is preserved over
- * hibernation. Jobs that are not in a ring yet stay queued.
+ * Evicts all objects from segments that are not preserved in standby (SEG-31).
+ * No segment is preserved in hibernation. Jobs that are not in a ring yet stay
+ * queued.
  *
- * Return: 0, or a negative error with everything running again.
+ * Return: 0, or a negative error with the device running.
  */
 int tessera_device_suspend(struct tessera_device *tdev, bool hibernate)
 {
@@ -381,7 +402,7 @@ err_kms:
 	return ret;
 }
 
-/* What probe has set up and a reset of the device has undone, up to the engines. */
+/* Repeat the setup that a device reset undoes, except for the engines. */
 static int tessera_device_restore(struct tessera_device *tdev)
 {
 	int ret;
@@ -390,7 +411,7 @@ static int tessera_device_restore(struct tessera_device *tdev)
 	if (ret)
 		return ret;
 	tessera_write64(tdev, TSR_CTRL_DUMMY_PAGE_LO, tdev->dummy_dma);
-	/* The reset cleared the device's counters. */
+	/* The reset has cleared the device's counters: read them again. */
 	tessera_error_collect(tdev, false);
 	tessera_irq_enable(tdev);
 
@@ -401,8 +422,9 @@ static int tessera_device_restore(struct tessera_device *tdev)
  * tessera_device_resume() - set the device up again
  * @tdev: the device, after tessera_device_suspend()
  *
- * Objects come back to their segments when they are next used. If this fails every job
- * ends with -ECANCELED, so that nobody waits for a device that does not work.
+ * Objects return to their segments when they are next used. On failure every
+ * job ends with -ECANCELED, so that no thread waits for a device that does not
+ * work.
  *
  * Return: 0 or a negative error.
  */
@@ -424,36 +446,48 @@ int tessera_device_resume(struct tessera_device *tdev)
 }
 
 /**
- * tessera_device_reset_prepare() - somebody else is going to reset the function
- * @tdev: the device; tessera_device_reset_done() follows
+ * tessera_device_reset_prepare() - prepare for a function-level reset
+ * @tdev: the device; the PCI core resets it and calls
+ * tessera_device_reset_done()
  *
- * All jobs end with -ECANCELED, contexts take no more of them, and what is in memory only is
- * lost. Submissions wait until the reset is over.
+ * All jobs end with -ECANCELED, and existing contexts refuse further jobs.
+ * Contents that are only in memory segments are lost. Submissions wait until
+ * the reset is over.
  */
 void tessera_device_reset_prepare(struct tessera_device *tdev)
 {
 	drm_warn(&tdev->drm, "function reset: all contexts are lost\n");
 
 	tessera_irq_disable(tdev);
-	/* First, so that whose job was cancelled finds the context lost. */
+	/*
+	 * First, so that a client that sees a cancelled job also sees that its
+	 * context is lost.
+	 */
 	tessera_context_lose_all(tdev);
 	tessera_space_lose_all(tdev);
 	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);
-	/* No commit waits for a job now. What is shown is lost, and a CRTC that is on would never be again. */
+	/*
+	 * No commit waits for a job now. The contents of framebuffers are lost,
+	 * and the reset would switch off CRTCs that the atomic state says are
+	 * on.
+	 */
 	tessera_kms_reset_prepare(tdev);
 
-	/* Those that are in a submission leave it, as it has failed; and nobody gets in. */
+	/*
+	 * Running submissions leave, because their jobs have failed. New ones
+	 * wait for the lock.
+	 */
 	down_write(&tdev->reset_lock);
 	WRITE_ONCE(tdev->memory_lost, true);
-	/* Those that have been made since. */
+	/* VMs that were created since the first call. */
 	tessera_space_lose_all(tdev);
 	tessera_ttm_lose_memory(tdev);
 	tessera_cpu_window_close_all(tdev);
 }
 
 /**
- * tessera_device_reset_done() - set the device up again after a function reset
+ * tessera_device_reset_done() - set the device up after a function-level reset
  * @tdev: the device, after tessera_device_reset_prepare()
  */
 void tessera_device_reset_done(struct tessera_device *tdev)
@@ -463,7 +497,7 @@ void tessera_device_reset_done(struct tessera_device *tdev)
 	ret = tessera_device_restore(tdev);
 	if (!ret)
 		ret = tessera_engines_revive(tdev);
-	/* From now on there may be something to show. */
+	/* Before clients can commit again: the register contents are gone. */
 	tessera_kms_forget(tdev);
 	WRITE_ONCE(tdev->memory_lost, false);
 	tessera_context_accept(tdev);

@@ -45,26 +45,44 @@ struct tessera_value_pages;	/* sync/value_page.c */
 /**
  * DOC: locking
  *
- * Locks are taken in this order; each may be left out, none may be taken
- * after one that stands below it:
+ * Locks are taken in the order of this list. Each may be left out. None may be
+ * taken after one that stands below it.
  *
- * -1. &tessera_device.reset_lock: read by submissions, write while the function is
- *    being reset. Engines cancel all jobs before it is taken for writing.
- * 0. &tessera_context.lock: one submission of a context at a time. &tessera_vm.lock: one change of
- *    what is mapped in a VM. Nobody takes both.
- *    Those who listen to budgets, nothing else held.
- * 1. A claim of segments (tessera_manager_claim()), for one window.
+ * Before all others comes &tessera_device.reset_lock: read by submissions,
+ * written during a function-level reset. All engines cancel their jobs before
+ * it is taken for writing.
+ *
+ * 0. &tessera_context.lock: one submission of a context at a time.
+ *    &tessera_vm.lock: one change of the mappings of a VM at a time. No thread
+ *    takes both. &tessera_budgets.lock, taken with no other lock held.
+ * 1. A claim of segments (tessera_manager_claim()), for one batch.
  * 2. dma_resv of buffer objects, several only through drm_exec.
- * 3. &tessera_space.lock: page tables of a VM, and its jobs from their dependencies to push; several
- *    only by who has taken one lock of the device for that before. Memory is allocated under it, and
- *    nothing waited for.
- * 4. Leaf mutexes: one per TTM resource manager, the client table's, the
- *    registry's, that of the shrinker's list, the instances', the host aperture's, the swizzling ranges', the residency
- *    lists', one per paging queue, that of the queues that imports share, that of the numbers of VMs, that of the pages of values. They do not
- *    nest, but the last one in that of a client's monitored fences, and the client table's in that of a
- *    resource manager.
- *    That of user memory (mem/user.c) comes behind all of them, the monitored fences' included. It is taken
- *    in reclaim: nothing is allocated under it, nor under any lock that is taken with it held.
+ * 3. &tessera_space.lock: the page tables of a VM, and its jobs from the
+ *    collection of their dependencies to push. A thread takes several of them
+ *    only with &tessera_spaces.many held. The holder may allocate memory, but
+ *    does not wait for a fence.
+ * 4. Leaf mutexes:
+ *
+ *    - one per TTM resource manager
+ *    - the client table
+ *    - the registry of objects
+ *    - the list of the shrinker
+ *    - the renamed instances
+ *    - the host aperture
+ *    - the swizzling ranges
+ *    - one per residency list
+ *    - one per paging queue
+ *    - the paging queues that imports share
+ *    - the ASIDs
+ *    - the value pages
+ *
+ *    They do not nest, with two exceptions: the lock of the value pages nests
+ *    in the lock of a client's monitored fences, and the lock of the client
+ *    table nests in that of a resource manager.
+ *
+ *    The lock of user memory (mem/user.c) comes after all of them, including
+ *    the monitored fences. Reclaim takes it, so nothing is allocated under it,
+ *    nor under any lock that is taken while it is held.
  * 5. Gates and backlogs (spinlocks), leaves.
  * 6. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
  *    taken in interrupts.
@@ -72,84 +90,108 @@ struct tessera_value_pages;	/* sync/value_page.c */
  *
  * A thread that waits for a GPU job, for an object that is being destroyed, for
  * a gate or for a hold has at most a context's lock and @reset_lock (read). A
- * thread that waits for room in a quota has none of these. A batch holds
+ * thread that waits for its quota holds none of these. A batch holds
  * reservations while it is armed, and does not wait meanwhile.
  *
- * A submission that has to freeze returns from those waits and begins anew. Once parts of it are armed
- * it cannot: then it is frozen with the context's lock and @reset_lock held, which nobody wants whom
- * suspend needs (%TESSERA_GROUP_WAIT).
+ * A submission that has to freeze returns from these waits and starts again. It
+ * cannot do so once some of its parts are armed. It then freezes with the
+ * context's lock and @reset_lock held. That is safe because no thread that
+ * suspend depends on takes these locks (%TESSERA_GROUP_WAIT).
  *
- * Registers that only work together, ownership, cache maintenance and timestamp, have the spinlock
- * &tessera_device.window_lock, a leaf.
+ * Groups of registers that are used together (ownership, cache maintenance,
+ * timestamp) are protected by the spinlock &tessera_device.window_lock, a leaf.
  *
- * Nothing that can wait for memory or for a reservation is ever called between
- * arming a job and its fence: run_job, interrupt handling and reset are annotated
- * with dma_fence_begin_signalling(). What a finished job frees is freed by
- * &tessera_device.release_wq, outside the scheduler's workqueue.
+ * No function that can wait for memory or for a reservation is called between
+ * arming a job and its fence: run_job, interrupt handling and reset are
+ * annotated with dma_fence_begin_signalling(). &tessera_device.release_wq frees
+ * the resources of finished jobs, outside the scheduler's workqueue.
  */
 
 /**
- * struct tessera_device_info - what the identification block says
+ * struct tessera_device_info - contents of the identification block
  */
 struct tessera_device_info {
 	/** @version: major << 16 | minor */
 	u32 version;
 	/** @caps: TSR_CAP_* */
 	u32 caps;
-	/** @num_segments: segment descriptors */
+	/** @num_segments: number of segment descriptors */
 	u32 num_segments;
-	/** @num_engines: engines, 1 .. TSR_MAX_ENGINES */
+	/** @num_engines: number of engines, 1 .. TSR_MAX_ENGINES */
 	u32 num_engines;
-	/** @num_slots: binding slots */
+	/** @num_slots: number of binding slots */
 	u32 num_slots;
-	/** @num_swizzle_ranges: swizzling ranges */
+	/** @num_swizzle_ranges: number of swizzling ranges */
 	u32 num_swizzle_ranges;
-	/** @max_ib_bytes: largest indirect buffer */
+	/** @max_ib_bytes: maximum size of an indirect buffer */
 	u32 max_ib_bytes;
 	/** @hidden_base: GPU address of the VRAM that is in no segment */
 	u64 hidden_base;
-	/** @hidden_size: its size in bytes */
+	/** @hidden_size: size of that VRAM in bytes */
 	u64 hidden_size;
 };
 
 /**
- * struct tessera_lifetime - references to a device, see hw/lifetime.c
+ * struct tessera_lifetime - reference count of a device, see hw/lifetime.c
  */
 struct tessera_lifetime {
-	/** @refs: the bound device and its objects */
+	/** @refs: held by the bound device and by each object */
 	refcount_t refs;
-	/** @put_work: releases the DRM device behind the last of them */
+	/**
+	 * @put_work: drops the reference to the DRM device after the last of
+	 * @refs
+	 */
 	struct work_struct put_work;
 };
 
 /**
- * struct tessera_upcalls - what mem/ and cpu/ ask of layers above them, one table for the device
+ * struct tessera_upcalls - functions of upper layers that mem/ and cpu/ call
  *
- * All are called with the object's reservation held, but for @handle_closed.
+ * There is one table per device. All functions but @handle_closed are called
+ * with the object's reservation held.
  */
 struct tessera_upcalls {
-	/** @window_close: cpu/window.c: an object leaves its place; CPU mappings are gone */
+	/**
+	 * @window_close: cpu/window.c: end the view of an object's placement;
+	 * its CPU mappings are already removed
+	 */
 	void (*window_close)(struct tessera_bo *bo);
-	/** @window_pfn: cpu/window.c: page frame number of a page of an object in a memory segment */
+	/**
+	 * @window_pfn: cpu/window.c: return the page frame number of a page of
+	 * an object in a memory segment
+	 */
 	unsigned long (*window_pfn)(struct tessera_bo *bo, unsigned long page);
-	/** @keep_out: cpu/locks.c: a file's own locks keep an object out of memory segments */
+	/**
+	 * @keep_out: cpu/locks.c: return true if CPU locks of the file itself
+	 * keep an object out of memory segments
+	 */
 	bool (*keep_out)(struct tessera_bo *bo, struct drm_file *file);
-	/** @moves: vm/listing.c: an object is going to move */
+	/** @moves: vm/listing.c: an object is about to move */
 	void (*moves)(struct tessera_bo *bo);
-	/** @moved: vm/listing.c: it has moved, or the move has failed */
+	/**
+	 * @moved: vm/listing.c: a move of an object was queued or has failed,
+	 * or the object was offered or reclaimed
+	 */
 	void (*moved)(struct tessera_bo *bo);
-	/** @handle_closed: vm/listing.c: a file closes its handle of an object */
+	/**
+	 * @handle_closed: vm/listing.c: a file has closed its handle of an
+	 * object
+	 */
 	void (*handle_closed)(struct tessera_bo *bo, struct drm_file *file);
 	/**
-	 * @remap_push: vm/remap.c: queue a prepared batch that moves an object, and have the addresses of
-	 * all VMs lead nowhere; the batch's fence with a reference, or -ENOMEM and nothing is queued
+	 * @remap_push: vm/remap.c: queue a prepared batch that moves an object,
+	 * and remove the object's mappings from all page tables. Returns the
+	 * fence of the batch with a reference, or -ENOMEM with nothing queued
 	 */
 	struct dma_fence *(*remap_push)(struct tessera_bo *bo, struct tessera_paging_batch *batch);
-	/** @remap_drop: vm/remap.c: an object has left its segment without the device */
+	/**
+	 * @remap_drop: vm/remap.c: remove the mappings of an object that left
+	 * its segment without a paging job
+	 */
 	void (*remap_drop)(struct tessera_bo *bo);
 	/**
-	 * @remap_users: vm/remap.c: the fence, with a reference, of jobs that may use an object and do
-	 * not name it; or NULL
+	 * @remap_users: vm/remap.c: return the fence, with a reference, of a
+	 * job that may use an object through page tables; or NULL
 	 */
 	struct dma_fence *(*remap_users)(struct tessera_bo *bo);
 };
@@ -157,13 +199,16 @@ struct tessera_upcalls {
 /**
  * struct tessera_device - one device
  *
- * Holds the core objects by value and the driver's own blocks as pointers to
- * structs that only their file knows.
+ * Embeds the core objects. Blocks of the driver are pointers to structs that
+ * are private to their files.
  */
 struct tessera_device {
 	/** @drm: the DRM device */
 	struct drm_device drm;
-	/** @lifetime: what keeps the DRM device beside its files */
+	/**
+	 * @lifetime: references that keep the DRM device, in addition to open
+	 * files
+	 */
 	struct tessera_lifetime lifetime;
 	/** @ttm: the TTM device; set up by mem/ttm.c */
 	struct ttm_device ttm;
@@ -173,47 +218,65 @@ struct tessera_device {
 	/** @info: constants read at probe */
 	struct tessera_device_info info;
 
-	/** @window_lock: serialises registers that work together: TSR_MARK_*, TSR_COH_*, the timestamp */
+	/**
+	 * @window_lock: serialises groups of registers that are used together:
+	 * TSR_MARK_*, TSR_COH_*, the timestamp
+	 */
 	spinlock_t window_lock;
 
-	/** @reset_lock: see the locking DOC */
+	/** @reset_lock: see "DOC: locking" */
 	struct rw_semaphore reset_lock;
-	/** @memory_lost: a reset has taken the contents of memory; under @reset_lock */
+	/**
+	 * @memory_lost: a function-level reset is under way and the contents of
+	 * memory are lost; under @reset_lock
+	 */
 	bool memory_lost;
 
-	/** @dummy_page: what unmapped aperture pages show; zero-filled, device readable */
+	/**
+	 * @dummy_page: the page that unmapped aperture pages show; zero-filled,
+	 * device readable
+	 */
 	void *dummy_page;
-	/** @dummy_dma: its DMA address */
+	/** @dummy_dma: DMA address of @dummy_page */
 	dma_addr_t dummy_dma;
 
-	/** @reset_wq: ordered; job timeouts of all engines */
+	/** @reset_wq: ordered workqueue for job timeouts of all engines */
 	struct workqueue_struct *reset_wq;
-	/** @submit_wq: where jobs are handed to the engines */
+	/**
+	 * @submit_wq: workqueue on which the schedulers hand jobs to the
+	 * engines
+	 */
 	struct workqueue_struct *submit_wq;
-	/** @release_wq: where finished jobs are released */
+	/** @release_wq: workqueue on which finished jobs are released */
 	struct workqueue_struct *release_wq;
-	/** @release: jobs waiting for that */
+	/** @release: jobs that wait for @release_wq */
 	struct tessera_release_queue *release;
 
-	/** @ibs: indirect buffers that are mapped */
+	/** @ibs: mapped indirect buffers */
 	struct tessera_ibs *ibs;
 
 	/** @irq: interrupt vectors */
 	struct tessera_irq *irq;
 	/** @errors: error counters */
 	struct tessera_errors *errors;
-	/** @engines: &tessera_device_info.num_engines are in use */
+	/**
+	 * @engines: the engines; the first &tessera_device_info.num_engines are
+	 * used
+	 */
 	struct tessera_engine *engines[TSR_MAX_ENGINES];
 
 	/** @segments: the segment table */
 	struct tessera_segments *segments;
-	/** @room: events of room in segments */
+	/** @room: events for waiters for space in segments */
 	struct tessera_room *room;
-	/** @paging: the paging queue */
+	/** @paging: state of paging/queue.c */
 	struct tessera_paging *paging;
-	/** @upcalls: to layers above mem/; set before there are objects */
+	/**
+	 * @upcalls: calls to layers above mem/; set before the first object is
+	 * created
+	 */
 	const struct tessera_upcalls *upcalls;
-	/** @asids: numbers of VMs */
+	/** @asids: address space identifiers */
 	struct tessera_asids *asids;
 	/** @spaces: page tables of all VMs */
 	struct tessera_spaces *spaces;
@@ -223,45 +286,73 @@ struct tessera_device {
 	struct tessera_host_aperture *host_aperture;
 	/** @swizzle_ranges: swizzling ranges, or NULL */
 	struct tessera_swizzle_ranges *swizzle_ranges;
-	/** @instance_lock: of objects that took each other's place, see mem/instance.c */
+	/** @instance_lock: lock of renamed instances, see mem/instance.c */
 	struct mutex instance_lock;
 	/** @registry: all buffer objects */
 	struct tessera_registry *registry;
-	/** @unplug: what the end of the device has to wait for */
+	/**
+	 * @unplug: calls of dma-buf exporters that unplug waits for
+	 * (mem/unplug.c)
+	 */
 	struct tessera_unplug *unplug;
-	/** @retain: spare system pages of objects in memory */
+	/**
+	 * @retain: system pages kept for objects that are in memory segments
+	 */
 	struct tessera_retain *retain;
-	/** @users: lock of memory of processes that is objects' */
+	/** @users: state of user memory (mem/user.c) */
 	struct tessera_users *users;
-	/** @drawn: objects that the kernel has mapped where they are, see mem/scanout.c */
+	/**
+	 * @drawn: number of objects that a mapping of the kernel keeps in
+	 * place, see mem/scanout.c
+	 */
 	atomic_t drawn;
-	/** @last_stamp: of submissions and searches, see tessera_residency_next_stamp() */
+	/**
+	 * @last_stamp: last stamp of use, see tessera_residency_next_stamp()
+	 */
 	atomic64_t last_stamp;
-	/** @force_split: debugfs: 0, 1 to cut at every split point, 2 at random ones */
+	/**
+	 * @force_split: debugfs: 0: off, 1: cut at every split point, 2: cut at
+	 * random split points
+	 */
 	u32 force_split;
-	/** @force_split_seed: debugfs: seed of the random ones */
+	/** @force_split_seed: debugfs: seed of the random split points */
 	u32 force_split_seed;
-	/** @split_cut_cost_kib: debugfs: KiB that one more part may cost; U32_MAX: fewest parts */
+	/**
+	 * @split_cut_cost_kib: debugfs: cost of an additional part, in KiB of
+	 * saved moves; U32_MAX: as few parts as possible
+	 */
 	u32 split_cut_cost_kib;
-	/** @group_timeouts: debugfs: job timeouts for which parts may have an engine; 0: no limit */
+	/**
+	 * @group_timeouts: debugfs: number of job timeouts for which the parts
+	 * of one submission may occupy an engine; 0: no limit
+	 */
 	u32 group_timeouts;
-	/** @passing_ms: debugfs: how long a picture waits for what is in its way for a moment only */
+	/**
+	 * @passing_ms: debugfs: time in ms that a commit waits for temporary
+	 * obstacles to placing a framebuffer
+	 */
 	u32 passing_ms;
-	/** @demand_window_ms: debugfs: for how long who has used memory competes for it */
+	/**
+	 * @demand_window_ms: debugfs: time in ms for which a process counts as
+	 * competing for a segment after it last used memory there
+	 */
 	u32 demand_window_ms;
-	/** @max_tables: debugfs: page tables that one client may have, of all its VMs */
+	/**
+	 * @max_tables: debugfs: maximum number of page tables of one process,
+	 * over all its VMs
+	 */
 	u32 max_tables;
-	/** @gates: order between submissions in parts and all others */
+	/** @gates: order submissions in several parts against all others */
 	struct tessera_gates *gates;
-	/** @value_pages: values of monitored fences */
+	/** @value_pages: pages that hold the values of monitored fences */
 	struct tessera_value_pages *value_pages;
 	/** @contexts: all contexts of all clients */
 	struct tessera_contexts *contexts;
 	/** @clients: all open files */
 	struct tessera_clients *clients;
-	/** @kms: the display; NULL: there is none */
+	/** @kms: the display, or NULL */
 	struct tessera_kms *kms;
-	/** @budgets: who wants to hear of changes of budgets */
+	/** @budgets: listeners for changes of budgets */
 	struct tessera_budgets *budgets;
 };
 

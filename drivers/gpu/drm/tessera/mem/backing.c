@@ -2,26 +2,34 @@
 /**
  * DOC: backing pages
  *
- * The system pages of an object. An object that was paged in keeps the pages it came
- * from, so that its eviction need not allocate, clear and map new ones: they are
- * "retained". What they hold counts only while &tessera_bo.copy_valid says so. Retained pages
- * are given up when the kernel wants memory, and when there are more than a limit; then the
- * ttm_tt is "empty", which TTM does not know: it goes on counting the pages.
+ * The system pages of an object, and the shrinker that frees spare ones.
  *
- * Pages of objects that are offered (mem/offer.c) are given up, too, when they are in no segment.
+ * An object that was paged in keeps the pages that it came from, so that its
+ * eviction need not allocate, clear and map new ones. These pages are
+ * "retained". Their contents are valid only while &tessera_bo.copy_valid is
+ * set. Retained pages are freed when the kernel needs memory, and when there
+ * are more of them than a limit. The ttm_tt is "empty" after that. TTM does not
+ * know this state and still counts the pages as populated.
  *
- * Both states end when the object leaves its memory segment. They are protected by
- * the object's reservation, which the shrinker only tries to take.
+ * Pages of offered objects (mem/offer.c) are freed for the kernel, too, if the
+ * object is in no segment.
  *
- * The shrinker looks at a list of objects that may have pages for it, the donors. An object becomes
- * one when pages of it are retained, or it is offered. It is removed when the shrinker finds nothing,
- * and when its last GEM reference goes. From then on its reservation may change: TTM gives an
- * object that is private to a VM a reservation of its own before it frees its memory. So the shrinker
- * holds the lock of the list as long as it uses an object.
+ * The retained state ends when the object leaves its memory segment. The empty
+ * state ends when pages are allocated again, or when TTM unpopulates the
+ * ttm_tt. The reservation of the object protects both states. The shrinker only
+ * tries to lock it.
  *
- * TTM takes it that pages of an object in memory are of no use to anybody: when a move to
- * pages fails it frees them at once. Here the page-in may still be reading them, so whoever
- * frees them waits for it.
+ * The shrinker walks a list of objects that may have pages for it, the donors.
+ * An object becomes a donor when its pages are retained, or when it is offered.
+ * It is removed when the shrinker finds no pages, and when its last GEM
+ * reference is dropped. After that its reservation may change, because TTM
+ * gives an object that is private to a VM its own reservation before it frees
+ * the memory. The shrinker therefore holds the lock of the list while it uses
+ * an object.
+ *
+ * TTM assumes that the pages of an object in memory are unused, and frees them
+ * at once when a move to the pages fails. The last page-in may still read them,
+ * so freeing pages waits for it.
  */
 
 #include <linux/atomic.h>
@@ -49,43 +57,53 @@
 #include "tessera_trace.h"
 #include "tessera_wait.h"
 
-/* A part of the machine's memory that retained pages may take. */
+/* The fraction of system memory that retained pages may use. */
 #define RETAIN_FRACTION		8
 
-/* Pages that are given up before others get the lock. */
+/* Pages freed before the lock is dropped for other threads. */
 #define TRIM_PAGES		4096UL
-/* When it is tried again to give up pages that are in use, or whose object is locked. */
+/*
+ * Delay before the next attempt to free pages that are in use, or that belong
+ * to a locked object.
+ */
 #define TRIM_DELAY		(HZ / 10)
 
-/* Pages that are mapped between two looks at who else wants the processor. */
+/* Pages mapped between two calls of cond_resched(). */
 #define RESCHED_PAGES		1024
 
 /**
  * struct tessera_backing - the system pages of an object
  */
 struct tessera_backing {
-	/** @base: TTM's part */
+	/** @base: the part of TTM */
 	struct ttm_tt base;
-	/** @retained: the object is in a memory segment and the pages are spare */
+	/**
+	 * @retained: the object is in a memory segment and the pages are spare
+	 */
 	bool retained;
-	/** @empty: the pages were given up though TTM thinks they are there */
+	/**
+	 * @empty: the pages were freed although TTM counts them as populated
+	 */
 	bool empty;
-	/** @reader: the page-in that was the last to read the pages, or NULL */
+	/** @reader: fence of the last page-in that reads the pages, or NULL */
 	struct dma_fence *reader;
 	/**
-	 * @list: of the pages, for the device, or NULL: as long as the pages are the same. User memory has
-	 * none, for it does not move
+	 * @list: page list for the device, or NULL; valid as long as the pages
+	 * are the same. User memory has none, because it does not move
 	 */
 	struct tessera_pages *list;
-	/** @users: see mem/coherence.c */
+	/** @users: accesses of CPU and device, see mem/coherence.c */
 	struct tessera_page_users users;
-	/** @borrower: the object, if the pages are another device's; else NULL */
+	/**
+	 * @borrower: the object, if the pages belong to another device; else
+	 * NULL
+	 */
 	struct tessera_bo *borrower;
-	/** @user: the pages are a process's (mem/user.c) */
+	/** @user: the pages belong to a process (mem/user.c) */
 	bool user;
-	/** @mapped: how many of those are mapped for the device */
+	/** @mapped: number of user pages that are mapped for the device */
 	u32 mapped;
-	/** @dir: in which direction */
+	/** @dir: DMA direction of that mapping */
 	enum dma_data_direction dir;
 };
 
@@ -115,7 +133,10 @@ static void backing_set_reader(struct tessera_backing *backing, struct dma_fence
 	backing->reader = fence ? dma_fence_get(fence) : NULL;
 }
 
-/* The pages go, or the device does. No job uses them any more. */
+/*
+ * The pages are freed, or the device is unplugged. No job uses the pages any
+ * more.
+ */
 static void backing_drop_list(struct tessera_backing *backing)
 {
 	tessera_pages_destroy(backing->list);
@@ -123,9 +144,11 @@ static void backing_drop_list(struct tessera_backing *backing)
 }
 
 /**
- * tessera_backing_create() - &ttm_device_funcs.ttm_tt_create
+ * tessera_backing_create() - create the ttm_tt of an object
  * @tbo: the object
  * @page_flags: TTM_TT_FLAG_*
+ *
+ * The callback &ttm_device_funcs.ttm_tt_create.
  *
  * Return: a ttm_tt without pages, or NULL.
  */
@@ -134,22 +157,30 @@ struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_fl
 	struct tessera_account *account = to_tessera_bo(tbo)->account;
 	struct tessera_backing *backing;
 
-	/* Who evicts an object that has lost its pages makes it one, and is not to pay for that. */
+	/*
+	 * Another client may create this while it evicts an object without a
+	 * ttm_tt. Only the owner is charged.
+	 */
 	backing = kzalloc(sizeof(*backing),
 			  tessera_account_is_mine(account) ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	if (!backing)
 		return NULL;
 
-	/* Others may look at them whatever becomes of the move that is to fill them. */
+	/*
+	 * Importers may read the pages even if the move that fills them fails.
+	 */
 	if (!list_empty(&to_tessera_bo(tbo)->lendings))
 		page_flags |= TTM_TT_FLAG_ZERO_ALLOC;
-	/* With room for DMA addresses, which makes the pool map the pages. */
+	/* The array of DMA addresses makes the pool map the pages. */
 	if (ttm_sg_tt_init(&backing->base, tbo, page_flags, to_tessera_bo(tbo)->caching)) {
 		kfree(backing);
 		return NULL;
 	}
 	backing->user = to_tessera_bo(tbo)->user;
-	/* It has no ghosts, as it is never in memory. */
+	/*
+	 * An import is never in a memory segment, so it has no ghosts, and the
+	 * pointer cannot outlive the object.
+	 */
 	if (to_tessera_bo(tbo)->dmabuf)
 		backing->borrower = to_tessera_bo(tbo);
 
@@ -157,9 +188,11 @@ struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_fl
 }
 
 /**
- * tessera_backing_destroy() - &ttm_device_funcs.ttm_tt_destroy
+ * tessera_backing_destroy() - free a ttm_tt
  * @bdev: the TTM device
- * @tt: without pages
+ * @tt: the ttm_tt, without pages
+ *
+ * The callback &ttm_device_funcs.ttm_tt_destroy.
  */
 void tessera_backing_destroy(struct ttm_device *bdev, struct ttm_tt *tt)
 {
@@ -192,8 +225,10 @@ static int backing_borrow(struct tessera_backing *backing)
 }
 
 /**
- * tessera_backing_lose() - pages of another device are to be looked up again
- * @bo: an import, reservation held, in no aperture
+ * tessera_backing_lose() - invalidate the pages of an import
+ * @bo: the import, reservation held, in no aperture
+ *
+ * They are mapped again when the object is needed next.
  */
 void tessera_backing_lose(struct tessera_bo *bo)
 {
@@ -208,27 +243,32 @@ void tessera_backing_lose(struct tessera_bo *bo)
 }
 
 /**
- * tessera_backing_fill() - &ttm_device_funcs.ttm_tt_populate
+ * tessera_backing_fill() - populate a ttm_tt
  * @bdev: the TTM device
- * @tt: without pages
- * @ctx: how to allocate
+ * @tt: the ttm_tt, without pages
+ * @ctx: allocation context
+ *
+ * The callback &ttm_device_funcs.ttm_tt_populate.
  *
  * Return: 0 or an error.
  */
 int tessera_backing_fill(struct ttm_device *bdev, struct ttm_tt *tt,
 			 struct ttm_operation_ctx *ctx)
 {
-	/* They are looked up with no lock held, before. */
+	/* User pages are looked up earlier, with no lock held. */
 	if (to_backing(tt)->user)
 		return to_backing(tt)->mapped == tt->num_pages ? 0 : -EFAULT;
-	/* Those of another device are where they are. */
+	/* The pages of another device are not allocated here. */
 	if (to_backing(tt)->borrower)
 		return backing_borrow(to_backing(tt));
 
 	return backing_alloc(bdev, to_backing(tt), tt, ctx);
 }
 
-/* The device snoops, and there are no bounce buffers. */
+/*
+ * User memory needs a device that snoops and no bounce buffers, so no CPU sync
+ * is needed.
+ */
 static void backing_unmap_user(struct ttm_device *bdev, struct tessera_backing *backing)
 {
 	for (; backing->mapped; backing->mapped--)
@@ -238,12 +278,12 @@ static void backing_unmap_user(struct ttm_device *bdev, struct tessera_backing *
 }
 
 /**
- * tessera_backing_set_user() - give an object the pages of a process
- * @bo: user memory, reservation held; no job uses the pages it had
- * @pfns: what hmm_range_fault() has found
- * @dir: what the device may do
+ * tessera_backing_set_user() - set the pages of a user memory object
+ * @bo: user memory, reservation held; no job uses its old pages
+ * @pfns: result of hmm_range_fault()
+ * @dir: accesses that the device may make
  *
- * What shows them is the caller's affair.
+ * The caller updates page tables and apertures that show the pages.
  *
  * Return: 0, -ENOMEM, or -EFAULT if the device cannot reach a page.
  */
@@ -279,9 +319,11 @@ err_unmap:
 }
 
 /**
- * tessera_backing_unpopulate() - &ttm_device_funcs.ttm_tt_unpopulate
+ * tessera_backing_unpopulate() - free the pages of a ttm_tt
  * @bdev: the TTM device
- * @tt: with pages, as far as TTM knows
+ * @tt: the ttm_tt, with pages as far as TTM knows
+ *
+ * The callback &ttm_device_funcs.ttm_tt_unpopulate.
  */
 void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt)
 {
@@ -300,11 +342,12 @@ void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt)
 }
 
 /**
- * tessera_backing_has_bytes() - ask whether an object outside memory has contents
+ * tessera_backing_has_bytes() - check whether an object outside memory has
+ * contents
  * @bo: the object, reservation held
  *
- * Return: true if there are pages, or bytes that were swapped out; false for an
- * object that nobody has touched.
+ * Return: true if it has pages, or swapped out bytes; false if the object was
+ * never used.
  */
 bool tessera_backing_has_bytes(struct tessera_bo *bo)
 {
@@ -313,7 +356,10 @@ bool tessera_backing_has_bytes(struct tessera_bo *bo)
 	return tt && (ttm_tt_is_populated(tt) || (tt->page_flags & TTM_TT_FLAG_SWAPPED));
 }
 
-/* Where nothing translates, a bus address says which page it is of. */
+/*
+ * Without an IOMMU and bounce buffers, a DMA address is the physical address of
+ * its page.
+ */
 static void check_addresses(struct ttm_buffer_object *tbo, const struct ttm_tt *tt)
 {
 	struct tessera_device *tdev = to_tessera_device(tbo->base.dev);
@@ -327,8 +373,8 @@ static void check_addresses(struct ttm_buffer_object *tbo, const struct ttm_tt *
 }
 
 /*
- * The pool does not fill a ttm_tt that TTM thinks is full: fill another one and take over
- * what it got.
+ * The pool does not fill a ttm_tt that TTM counts as populated. Fill a
+ * temporary one and take over its pages.
  */
 static int backing_refill(struct ttm_buffer_object *tbo, struct tessera_backing *backing,
 			  struct ttm_operation_ctx *ctx)
@@ -357,7 +403,7 @@ static int backing_refill(struct ttm_buffer_object *tbo, struct tessera_backing 
 /**
  * tessera_backing_populate() - make sure that an object has pages
  * @bo: the object, reservation held, with a ttm_tt
- * @ctx: how to allocate
+ * @ctx: allocation context
  *
  * Return: 0 or an error.
  */
@@ -374,8 +420,9 @@ int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ct
 }
 
 /**
- * tessera_backing_clear_new() - pages that are allocated from now on are cleared first
- * @bo: the object, which has been lent or is going to be; reservation held
+ * tessera_backing_clear_new() - clear all pages that are allocated for an
+ * object from now on
+ * @bo: the object, which is or will be used by an importer; reservation held
  */
 void tessera_backing_clear_new(struct tessera_bo *bo)
 {
@@ -384,18 +431,24 @@ void tessera_backing_clear_new(struct tessera_bo *bo)
 }
 
 /**
- * tessera_backing_add_donor() - an object may have pages for the shrinker
- * @bo: the object, reservation held; nothing is done if it has none
+ * tessera_backing_add_donor() - add an object to the list of the shrinker
+ * @bo: the object, reservation held; nothing happens if it has no pages
  */
 void tessera_backing_add_donor(struct tessera_bo *bo)
 {
 	struct tessera_retain *retain = bo_to_retain(bo);
 
-	/* It becomes a donor, and the shrinker removes it, under its reservation only. */
+	/*
+	 * An object is added to the list, and removed by the shrinker, only
+	 * under its reservation.
+	 */
 	if (!tessera_backing_users(bo) || !list_empty_careful(&bo->donor))
 		return;
 	mutex_lock(&retain->lock);
-	/* Not if its last reference is gone: for that, tessera_backing_forget() is the last call. */
+	/*
+	 * After the last reference is dropped, tessera_backing_forget() has
+	 * removed the object for good.
+	 */
 	if (kref_read(&bo->tbo.base.refcount)) {
 		list_add_tail(&bo->donor, &retain->donors);
 		retain->donated += tessera_bo_bytes(bo) >> PAGE_SHIFT;
@@ -414,10 +467,11 @@ static void backing_remove_donor_locked(struct tessera_retain *retain, struct te
 }
 
 /**
- * tessera_backing_forget() - keep the shrinker from an object
- * @bo: the object, whose last GEM reference is gone
+ * tessera_backing_forget() - remove an object from the list of the shrinker
+ * @bo: the object, its last GEM reference dropped
  *
- * To be called before TTM is told. The shrinker does not use the object after the call.
+ * The caller calls this before it calls TTM. The shrinker does not use the
+ * object after this call.
  */
 void tessera_backing_forget(struct tessera_bo *bo)
 {
@@ -431,9 +485,9 @@ void tessera_backing_forget(struct tessera_bo *bo)
 /**
  * tessera_backing_retain() - keep the pages of an object that was paged in
  * @bo: the object, reservation held, with pages
- * @reader: signals when the pages have been read
+ * @reader: fence that signals when the pages have been read
  *
- * If there are too many retained pages then, others are given up soon.
+ * If that makes too many retained pages, a worker frees some.
  */
 void tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader)
 {
@@ -449,10 +503,12 @@ void tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader)
 }
 
 /**
- * tessera_backing_is_retained() - ask whether the pages are those of the last page-in
+ * tessera_backing_is_retained() - check whether the pages are those of the last
+ * page-in
  * @bo: the object, reservation held, with a ttm_tt
  *
- * Return: true if tessera_backing_retain() kept them and nobody has taken them since.
+ * Return: true if tessera_backing_retain() kept them and the object has not
+ * left its memory segment since.
  */
 bool tessera_backing_is_retained(struct tessera_bo *bo)
 {
@@ -460,12 +516,13 @@ bool tessera_backing_is_retained(struct tessera_bo *bo)
 }
 
 /**
- * tessera_backing_first_page() - where the device sees an object's first page
+ * tessera_backing_first_page() - return the DMA address of an object's first
+ * page
  * @bo: the object, reservation held
  *
  * For reports.
  *
- * Return: its bus address, 0 if the object has no pages.
+ * Return: the address, 0 if the object has no pages.
  */
 u64 tessera_backing_first_page(struct tessera_bo *bo)
 {
@@ -476,19 +533,20 @@ u64 tessera_backing_first_page(struct tessera_bo *bo)
 }
 
 /**
- * tessera_backing_list() - the page list of an object's pages
+ * tessera_backing_list() - return the page list of an object
  * @bo: the object, reservation held, with pages
  *
- * Made when it is first asked for: whatever was paged once is paged again.
+ * The list is created at the first call and kept, because an object that was
+ * paged once is likely to be paged again.
  *
- * Return: the list, valid until the pages go; NULL if there is none, because of few pages, little
- * memory, or bounce buffers.
+ * Return: the list, valid as long as the pages are; NULL if there is none,
+ * because of few pages, little memory, or bounce buffers.
  */
 const struct tessera_pages *tessera_backing_list(struct tessera_bo *bo)
 {
 	struct tessera_backing *backing = to_backing(bo->tbo.ttm);
 
-	/* There a mapping takes a bounce buffer, of which there are few, for as long as it lasts. */
+	/* A mapping would keep a scarce bounce buffer as long as it lasts. */
 	if (tessera_backing_is_private(bo))
 		return NULL;
 	if (!backing->list)
@@ -500,10 +558,11 @@ const struct tessera_pages *tessera_backing_list(struct tessera_bo *bo)
 }
 
 /**
- * tessera_backing_users() - who uses an object's pages
+ * tessera_backing_users() - return the recorded accesses to an object's pages
  * @bo: the object, reservation held
  *
- * Return: what is known of it, to be changed; NULL if there are no pages.
+ * Return: the record, which the caller may change; NULL if the object has no
+ * pages.
  */
 struct tessera_page_users *tessera_backing_users(struct tessera_bo *bo)
 {
@@ -514,11 +573,13 @@ struct tessera_page_users *tessera_backing_users(struct tessera_bo *bo)
 }
 
 /**
- * tessera_backing_is_private() - ask whether only this device may use an object's pages
+ * tessera_backing_is_private() - check whether only this device may use an
+ * object's pages
  * @bo: the object
  *
- * Return: true if the pages are the DMA API's, which may not be mapped for another device, and do
- * not outlive the one they are of.
+ * Return: true if the DMA API has allocated the pages for this device. These
+ * pages may not be mapped for another device, and must be freed before this
+ * device goes away.
  */
 bool tessera_backing_is_private(struct tessera_bo *bo)
 {
@@ -526,7 +587,7 @@ bool tessera_backing_is_private(struct tessera_bo *bo)
 }
 
 /**
- * tessera_backing_use() - the pages are needed again
+ * tessera_backing_use() - end the retained state of an object's pages
  * @bo: the object, reservation held; it has left its memory segment
  */
 void tessera_backing_use(struct tessera_bo *bo)
@@ -534,7 +595,7 @@ void tessera_backing_use(struct tessera_bo *bo)
 	backing_end_retain(bo_to_retain(bo), to_backing(bo->tbo.ttm));
 }
 
-/* Gives pages up that TTM goes on counting. Nobody uses them any more. */
+/* Frees unused pages that TTM still counts. Returns their number. */
 static unsigned long backing_empty(struct tessera_bo *bo, struct tessera_backing *backing)
 {
 	bo->copy_valid = false;
@@ -546,8 +607,9 @@ static unsigned long backing_empty(struct tessera_bo *bo, struct tessera_backing
 }
 
 /*
- * Undoes what the pool has done when it allocated them, piece by piece; it notes the order of a
- * piece in its first page. Without addresses it frees the pages and unmaps nothing.
+ * Unmaps the pages chunk by chunk, as the pool has mapped them. The pool keeps
+ * the order of a chunk in the private field of its first page. Without DMA
+ * addresses, the pool later frees the pages and unmaps nothing.
  */
 static void backing_unmap(struct ttm_pool *pool, struct ttm_tt *tt)
 {
@@ -558,15 +620,16 @@ static void backing_unmap(struct ttm_pool *pool, struct ttm_tt *tt)
 		dma_unmap_page(pool->dev, tt->dma_address[i], (size_t)num << PAGE_SHIFT,
 			       DMA_BIDIRECTIONAL);
 	}
-	/* In one allocation with the pages. */
+	/* The array is part of the allocation of tt->pages. */
 	tt->dma_address = NULL;
 }
 
 /**
- * tessera_backing_detach() - the device goes, and leaves the pages to others
- * @bo: the object, reservation held; not to be moved any more
+ * tessera_backing_detach() - unmap an object's pages from the unplugged device
+ * @bo: the object, reservation held; it must not be moved any more
  *
- * Pages that cannot do without the device are freed: no other device has them.
+ * Importers may go on using the pages. Pages that the DMA API has allocated for
+ * this device are freed, because no importer can have them.
  */
 void tessera_backing_detach(struct tessera_bo *bo)
 {
@@ -577,11 +640,11 @@ void tessera_backing_detach(struct tessera_bo *bo)
 	backing_drop_list(to_backing(tt));
 	backing_unmap_user(bo->tbo.bdev, to_backing(tt));
 	if (tt->page_flags & TTM_TT_FLAG_EXTERNAL) {
-		/* They are unmapped by who imported them. */
+		/* tessera_borrow_end() unmaps them. */
 		tt->sg = NULL;
 		return;
 	}
-	/* Without addresses they are unmapped already. */
+	/* Pages without DMA addresses are unmapped already. */
 	if (!ttm_tt_is_populated(tt) || to_backing(tt)->empty || !tt->dma_address)
 		return;
 	tessera_backing_use(bo);
@@ -591,7 +654,7 @@ void tessera_backing_detach(struct tessera_bo *bo)
 		backing_unmap(&bo->tbo.bdev->pool, tt);
 }
 
-/* The pages of an offered object, whose client can do without them. The reservation is held. */
+/* Frees the pages of an offered object. The caller holds its reservation. */
 static unsigned long backing_shrink_offered(struct tessera_bo *bo, struct tessera_backing *backing)
 {
 	if (!tessera_bo_is_offered(bo) || tessera_bo_segment(bo) || !tessera_backing_users(bo) ||
@@ -603,14 +666,14 @@ static unsigned long backing_shrink_offered(struct tessera_bo *bo, struct tesser
 	return backing_empty(bo, backing);
 }
 
-/* The reservation is held. */
+/* The caller holds the reservation. */
 static bool backing_is_spare(const struct tessera_backing *backing)
 {
 	return backing->retained &&
 	       (!backing->reader || dma_fence_is_signaled(backing->reader));
 }
 
-/* Pages given up, or 0. */
+/* Returns the number of freed pages. */
 static unsigned long backing_shrink_bo(struct tessera_retain *retain, struct tessera_bo *bo,
 				       bool offered_too)
 {
@@ -644,8 +707,9 @@ static unsigned long backing_shrink_count(struct shrinker *shrinker, struct shri
 }
 
 /*
- * Gives up about so many pages. An object has a page at least, so no more objects are looked at than
- * that: many may be busy. Those come last the next time.
+ * Frees about @pages pages. It visits at most that many objects, because many
+ * of them may be busy and each has at least one page. Visited objects go to the
+ * end of the list.
  */
 static unsigned long backing_scan_locked(struct tessera_retain *retain, unsigned long pages,
 					 bool offered_too, unsigned long *looked)
@@ -669,9 +733,9 @@ static unsigned long backing_scan_locked(struct tessera_retain *retain, unsigned
 }
 
 /*
- * More pages were retained than may be. Offered objects have none of these: what they have is taken
- * only when the kernel needs memory. Pages that are still being read, and those of objects that
- * others have locked, are tried again later.
+ * Frees retained pages above the limit. Offered objects do not count here:
+ * their pages are freed only when the kernel needs memory. Pages that are still
+ * being read, or that belong to a locked object, are tried again later.
  */
 static void backing_trim(struct work_struct *work)
 {
@@ -713,7 +777,7 @@ static void backing_fini(struct drm_device *drm, void *shrinker)
 }
 
 /**
- * tessera_backing_init() - let the kernel take retained pages
+ * tessera_backing_init() - set up the shrinker of the device
  * @tdev: the device
  *
  * Return: 0 or an error.

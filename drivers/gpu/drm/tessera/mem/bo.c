@@ -2,8 +2,9 @@
 /**
  * DOC: buffer objects
  *
- * What an object is and where it is; not how it moves. Fields that change are
- * protected by the object's reservation.
+ * Creation, lookup, placement queries and destruction of buffer objects.
+ * mem/move.c moves them. The reservation of an object protects the fields that
+ * change.
  */
 
 #include <linux/dma-buf.h>
@@ -32,12 +33,18 @@
 #include "tessera_trace.h"
 #include "tessera_wait.h"
 
-/* All objects of a device by id. One is in @objects when it is complete, so a walk never meets half of one. */
+/*
+ * All objects of a device by id. An object is stored in @objects when it is
+ * complete, so that a walk never finds a partially initialized one.
+ */
 struct tessera_registry {
-	/* Held to remove an object, so that a walk can look at those it meets; a leaf. */
+	/*
+	 * Held to remove an object, so that a walk can use the objects that it
+	 * finds; a leaf.
+	 */
 	struct mutex lock;
 	struct xarray objects;
-	/* For an object to be removed. */
+	/* Woken when an object was removed. */
 	wait_queue_head_t removed;
 	u32 next_id;
 };
@@ -82,12 +89,13 @@ static void registry_remove(struct tessera_registry *registry, u32 id)
 }
 
 /**
- * tessera_bo_wait_destroyed() - wait until an object has gone, with all that it has
+ * tessera_bo_wait_destroyed() - wait until an object and its resources are
+ * freed
  * @tdev: the device
- * @id: its number; nobody has a reference to it any more
+ * @id: id of the object, which has no references left
  *
- * A fatal signal ends the wait, too, and a suspend does not wait for it. Numbers do not come again so soon
- * that it mattered.
+ * A fatal signal ends the wait early. The waiting task can be frozen, so
+ * suspend does not wait for it. An id is not reused until all others were.
  */
 void tessera_bo_wait_destroyed(struct tessera_device *tdev, u32 id)
 {
@@ -98,7 +106,10 @@ void tessera_bo_wait_destroyed(struct tessera_device *tdev, u32 id)
 			   (TASK_KILLABLE | TASK_FREEZABLE_UNSAFE));
 }
 
-/* What it costs its owner; not what another device or the process has. */
+/*
+ * Charges an object to its owner. Pages of another device or of a process are
+ * not counted.
+ */
 static void bo_count(struct tessera_bo *bo, s64 bytes)
 {
 	const struct tessera_segment *seg = tessera_segment_by_id(bo->account->tdev,
@@ -109,8 +120,9 @@ static void bo_count(struct tessera_bo *bo, s64 bytes)
 }
 
 /*
- * The pages of another device are about to be its own again. Nothing may see them any more then: see
- * tessera_ttm_delete_notify(). What others do with them is of no interest.
+ * Returns the pages of an import to their exporter. This device must not use
+ * them after that, see tessera_ttm_delete_notify(). Fences of other devices are
+ * not waited for.
  */
 static void bo_give_back(struct ttm_buffer_object *tbo)
 {
@@ -139,10 +151,12 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->locks.files));
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->listings));
 	bo_give_back(tbo);
-	/* This is a worker then, see bo_init(). */
+	/* TTM calls this from a worker for user memory, see bo_init(). */
 	if (bo->user)
 		tessera_user_destroy(bo->user);
-	/* Nothing is mapped for the device from now on: unplug looks at it no more. */
+	/*
+	 * The object has no DMA mappings any more, so unplug need not find it.
+	 */
 	registry_remove(tdev->registry, bo->id);
 	tessera_instance_put(&bo->instance);
 	drm_gem_object_release(&tbo->base);
@@ -161,11 +175,12 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 }
 
 /**
- * tessera_bo_is_tessera() - tell our objects from TTM's own
- * @tbo: an object
+ * tessera_bo_is_tessera() - check whether a TTM object is embedded in a &struct
+ * tessera_bo
+ * @tbo: the TTM object
  *
- * TTM makes "ghosts" that hold what a moved object left behind; they are not
- * embedded in a &struct tessera_bo.
+ * TTM creates ghost objects that hold the old memory of a moved object. They
+ * are not embedded in a &struct tessera_bo.
  *
  * Return: true if to_tessera_bo() may be used.
  */
@@ -175,13 +190,13 @@ bool tessera_bo_is_tessera(const struct ttm_buffer_object *tbo)
 }
 
 /**
- * tessera_bo_id_at() - which object has an address
+ * tessera_bo_id_at() - find the object at a GPU address
  * @tdev: the device
- * @addr: GPU address
+ * @addr: the address
  *
- * For reports: it may be another one the moment after.
+ * For reports only, because the object may move at any time.
  *
- * Return: its id, 0 if none has.
+ * Return: its id, 0 if there is no object.
  */
 u32 tessera_bo_id_at(struct tessera_device *tdev, u64 addr)
 {
@@ -224,16 +239,18 @@ static int bo_check(struct tessera_device *tdev, const struct drm_tessera_bo_cre
 						    DRM_TESSERA_BO_TWIN |
 						    DRM_TESSERA_BO_EXPLICIT_SYNC |
 						    DRM_TESSERA_BO_VM_PRIVATE)) ||
-	    /* Of what is not cached there is nothing to care for. */
+	    /* Uncached objects need no maintenance. */
 	    tessera_ioctl_bad(tdev, (args->flags & DRM_TESSERA_BO_EXPLICIT_SYNC) &&
 			      !(args->flags & DRM_TESSERA_BO_CPU_CACHED)) ||
-	    /* It may lie in pieces. */
+	    /* VM-private objects may be scattered. */
 	    tessera_ioctl_bad(tdev, (args->flags & DRM_TESSERA_BO_VM_PRIVATE) &&
 			      (args->flags & DRM_TESSERA_BO_CPU_ACCESS) &&
 			      args->layout != DRM_TESSERA_LAYOUT_LINEAR))
 		return -EINVAL;
 
-	/* No surface is wider, and a pass of a transfer must hold a row of tiles. */
+	/*
+	 * No surface is wider. A pass of a transfer must hold a row of tiles.
+	 */
 	if (tessera_ioctl_bad(tdev, args->pitch > TSR_SURF_MAX_DIM * 4))
 		return -EINVAL;
 
@@ -242,7 +259,10 @@ static int bo_check(struct tessera_device *tdev, const struct drm_tessera_bo_cre
 	return tessera_segment_alloc_check(tdev->segments->desc, tdev->segments->num, &alloc);
 }
 
-/* Those asked for come first; the rest of the supported set follows in id order. */
+/*
+ * The segments that the client asked for come first. The rest of the supported
+ * set follows in id order.
+ */
 static void bo_set_preferred(struct tessera_bo *bo, const struct drm_tessera_bo_create *args)
 {
 	u32 left = args->supported;
@@ -256,7 +276,10 @@ static void bo_set_preferred(struct tessera_bo *bo, const struct drm_tessera_bo_
 		bo->preferred[bo->num_preferred++] = __ffs(left);
 }
 
-/* Aperture segments only if they are free: an eviction must not cause others. */
+/*
+ * TTM uses these aperture segments only if they have free space, because an
+ * eviction must not cause others.
+ */
 static void bo_set_evict_places(struct tessera_device *tdev, struct tessera_bo *bo)
 {
 	u32 left;
@@ -272,7 +295,7 @@ static void bo_set_evict_places(struct tessera_device *tdev, struct tessera_bo *
 	};
 }
 
-/* Alignment is the coarsest granularity of the segments it may live in. */
+/* The coarsest granularity of the segments that an object may be in. */
 static u32 bo_page_alignment(struct tessera_device *tdev, u32 supported)
 {
 	u32 align = PAGE_SIZE;
@@ -291,7 +314,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	struct tessera_registry *registry = tdev->registry;
 	struct tessera_bo *bo;
 
-	/* The segments of evict_to, and system memory. */
+	/* One place per segment of evict_to, and one for system memory. */
 	bo = kzalloc(struct_size(bo, evict_places, hweight32(args->evict_to) + 1),
 		     GFP_KERNEL_ACCOUNT);
 	if (!bo)
@@ -332,8 +355,9 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 }
 
 /*
- * Frees the object if it fails. With @resv, which is held then, that is the object's; @sgt has its pages, if
- * they are another device's and it has them already.
+ * Frees the object on failure. With @resv, which the caller holds, the object
+ * shares that reservation. @sgt has the pages of an import that is mapped
+ * already, or is NULL.
  */
 static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *funcs,
 		   const struct drm_tessera_bo_create *args, struct dma_resv *resv,
@@ -342,7 +366,10 @@ static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *fun
 	struct ttm_operation_ctx ctx = { .interruptible = true };
 	struct ttm_place place = { .mem_type = TTM_PL_SYSTEM };
 	struct ttm_placement placement = { .num_placement = 1, .placement = &place };
-	/* TTM has no pages for those of type sg, and leaves their end to a worker. */
+	/*
+	 * TTM allocates no pages for type sg, and destroys such objects in a
+	 * worker.
+	 */
 	enum ttm_bo_type type = bo->dmabuf || bo->user ? ttm_bo_type_sg : ttm_bo_type_device;
 	struct tessera_device *tdev = bo->account->tdev;
 	int ret;
@@ -357,7 +384,7 @@ static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *fun
 				   bo_destroy);
 	if (ret)
 		return ret;
-	/* Into a reserved place: allocates nothing. */
+	/* Cannot fail: bo_alloc() has reserved the entry. */
 	xa_store(&tdev->registry->objects, bo->id, bo, GFP_NOWAIT);
 	ttm_bo_unreserve(&bo->tbo);
 
@@ -368,17 +395,18 @@ static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *fun
 }
 
 /**
- * tessera_bo_create() - make a buffer object
+ * tessera_bo_create() - create a buffer object
  * @tdev: the device
- * @queue: of who pays
+ * @queue: paging queue of the client that is charged
  * @funcs: GEM operations
- * @args: what it shall be; checked here
- * @from: whose memory or reservation it gets
+ * @args: parameters, not checked yet
+ * @from: external pages or a shared reservation for the object
  *
- * The object has no place yet. Unless it gets memory of others it has no pages, and reads as zero.
+ * The object is in no segment yet. Unless @from provides pages it has none, and
+ * reads as zero.
  *
- * Return: the object with one reference; or -EINVAL, -E2BIG, -ENOMEM, -ERESTARTSYS, or an error of
- * tessera_user_watch().
+ * Return: the object with one reference; or -EINVAL, -E2BIG, -ENOMEM,
+ * -ERESTARTSYS, or an error of tessera_user_watch().
  */
 struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 				     struct tessera_paging_queue *queue,
@@ -410,19 +438,19 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 	return ERR_PTR(ret);
 
 err_destroy_user:
-	/* If there was an object it is destroyed by that. */
+	/* If there was an object, its destruction has done this. */
 	if (!bo && from->user)
 		tessera_user_destroy(from->user);
 	return ERR_PTR(ret == -EINTR ? -ERESTARTSYS : ret);
 }
 
 /**
- * tessera_bos_lookup() - find the objects that a call names
- * @bos: receives them; to be followed by tessera_bos_put(), also if this fails
- * @file: the client
- * @list: elements that begin with a handle, of 32 bits
+ * tessera_bos_lookup() - look up the objects of a handle list
+ * @bos: receives them; the caller calls tessera_bos_put() even after a failure
+ * @file: the open file that owns the handles
+ * @list: elements that begin with a 32-bit handle
  * @stride: bytes of an element
- * @num: how many
+ * @num: number of elements
  *
  * Return: 0; -ENOENT if the handle of the element with the index
  * &tessera_bos.num is unknown; or -ENOMEM.
@@ -444,10 +472,12 @@ int tessera_bos_lookup(struct tessera_bos *bos, struct drm_file *file, const voi
 }
 
 /**
- * tessera_bos_lock() - take the reservations of all, with a fence slot each
- * @bos: the objects; one may come several times
+ * tessera_bos_lock() - lock the reservations of a list and reserve a fence slot
+ * in each
+ * @bos: the objects; an object may be listed several times
  *
- * Return: 0, and the caller calls drm_exec_fini(); or -EINTR or -ENOMEM with nothing locked.
+ * Return: 0, and the caller calls drm_exec_fini(); or -EINTR or -ENOMEM with
+ * nothing locked.
  */
 int tessera_bos_lock(struct tessera_bos *bos)
 {
@@ -483,11 +513,11 @@ void tessera_bos_put(struct tessera_bos *bos)
 }
 
 /**
- * tessera_bo_next() - walk all objects
+ * tessera_bo_next() - iterate over all objects of a device
  * @tdev: the device
- * @id: id of the object before, 0 to begin
+ * @id: id of the previous object, 0 to begin
  *
- * Objects being destroyed are left out.
+ * Objects that are being destroyed are skipped.
  *
  * Return: the object with the next id, with a reference, or NULL.
  */
@@ -508,13 +538,14 @@ struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id)
 }
 
 /**
- * tessera_bo_next_dying() - walk all objects whose last reference is gone
+ * tessera_bo_next_dying() - iterate over the objects that have no GEM reference
+ * left
  * @tdev: the device
- * @id: id of the object before, 0 to begin; receives that of the next one
- * @bo: receives the object, to be put with ttm_bo_put(); NULL: somebody is destroying it at
- *	this moment, or leaves it to TTM's worker
+ * @id: id of the previous object, 0 to begin; receives the id of the next one
+ * @bo: receives the object, to be put with ttm_bo_put(); NULL if another thread
+ * or the worker of TTM is destroying it
  *
- * Return: false if there are no more.
+ * Return: false at the end.
  */
 bool tessera_bo_next_dying(struct tessera_device *tdev, u32 *id, struct tessera_bo **bo)
 {
@@ -545,11 +576,12 @@ static int enter_locked(struct tessera_bo *bo, int *idx)
 }
 
 /**
- * tessera_bo_enter() - lock an object, to do with it what takes its device
+ * tessera_bo_enter() - lock an object for an operation that needs the device
  * @bo: the object, reservation not held
- * @idx: receives what tessera_bo_exit() wants
+ * @idx: receives the index for tessera_bo_exit()
  *
- * Return: 0 with its reservation held, inside drm_dev_enter(); -ENODEV if the device is gone; or -EINTR.
+ * Return: 0 with its reservation held, inside drm_dev_enter(); -ENODEV if the
+ * device is unplugged; or -EINTR.
  */
 int tessera_bo_enter(struct tessera_bo *bo, int *idx)
 {
@@ -561,11 +593,13 @@ int tessera_bo_enter(struct tessera_bo *bo, int *idx)
 }
 
 /**
- * tessera_bo_enter_anyway() - likewise, where a signal must not end it
+ * tessera_bo_enter_anyway() - lock an object for an operation that signals must
+ * not interrupt
  * @bo: the object, reservation not held
- * @idx: receives what tessera_bo_exit() wants
+ * @idx: receives the index for tessera_bo_exit()
  *
- * Return: 0 with its reservation held, inside drm_dev_enter(); or -ENODEV if the device is gone.
+ * Return: 0 with its reservation held, inside drm_dev_enter(); or -ENODEV if
+ * the device is unplugged.
  */
 int tessera_bo_enter_anyway(struct tessera_bo *bo, int *idx)
 {
@@ -575,9 +609,9 @@ int tessera_bo_enter_anyway(struct tessera_bo *bo, int *idx)
 }
 
 /**
- * tessera_bo_exit() - unlock it
+ * tessera_bo_exit() - end an operation and unlock the object
  * @bo: the object, after tessera_bo_enter()
- * @idx: what that gave
+ * @idx: the index from tessera_bo_enter()
  */
 void tessera_bo_exit(struct tessera_bo *bo, int idx)
 {
@@ -586,7 +620,7 @@ void tessera_bo_exit(struct tessera_bo *bo, int idx)
 }
 
 /**
- * tessera_bo_segment() - segment an object is in
+ * tessera_bo_segment() - return the segment that an object is in
  * @bo: the object, reservation held
  *
  * Return: the segment, or NULL if it is in none.
@@ -599,10 +633,10 @@ const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo)
 }
 
 /**
- * tessera_bo_range() - range of a segment an object has
+ * tessera_bo_range() - return the placement of an object
  * @bo: the object, reservation held
  *
- * Return: the range, or NULL if it is in no segment.
+ * Return: the placement, or NULL if it is in no segment.
  */
 struct tessera_range *tessera_bo_range(struct tessera_bo *bo)
 {
@@ -610,7 +644,7 @@ struct tessera_range *tessera_bo_range(struct tessera_bo *bo)
 }
 
 /**
- * tessera_bo_segment_offset() - where in its segment an object begins
+ * tessera_bo_segment_offset() - return the offset of an object in its segment
  * @bo: the object, reservation held
  *
  * Return: byte offset, 0 if it is in no segment.
@@ -623,11 +657,11 @@ u64 tessera_bo_segment_offset(struct tessera_bo *bo)
 }
 
 /**
- * tessera_bo_gpu_addr() - GPU address of an object
- * @bo: the object, reservation held, in a segment, in one piece
+ * tessera_bo_gpu_addr() - return the GPU address of an object
+ * @bo: the object, reservation held, in a segment, contiguous
  *
- * Return: the address, valid as long as the reservation is held and nothing moves
- * the object.
+ * Return: the address, valid as long as the reservation is held and the object
+ * is not moved.
  */
 u64 tessera_bo_gpu_addr(struct tessera_bo *bo)
 {
@@ -640,11 +674,11 @@ u64 tessera_bo_gpu_addr(struct tessera_bo *bo)
 }
 
 /**
- * tessera_bo_apertures() - which apertures an object may be in
+ * tessera_bo_apertures() - return the apertures that an object may be in
  * @bo: the object
- * @write: only those where a job can write it
+ * @write: return only apertures through which a job can write
  *
- * Return: a set of segment ids, of those it supports.
+ * Return: a set of segment ids, a subset of the supported ones.
  */
 u32 tessera_bo_apertures(const struct tessera_bo *bo, bool write)
 {
@@ -654,15 +688,17 @@ u32 tessera_bo_apertures(const struct tessera_bo *bo, bool write)
 }
 
 /**
- * tessera_bo_allowed() - where a job may have an object now
- * @bo: the object; final only under its reservation
- * @write: the job writes it
+ * tessera_bo_allowed() - return the segments in which a job may use an object
+ * now
+ * @bo: the object; the result is stable only under its reservation
+ * @write: the job writes the object
  *
- * Memory is left out while the object's pages are pinned, or a lock shows them to the CPU, if there
- * is an aperture that serves. A client that may not use its own locked object at all is refused
- * before, see tessera_locks_refuse().
+ * Memory segments are left out while the pages of the object are pinned, or
+ * while a lock shows the pages to the CPU, provided that a usable aperture is
+ * supported. tessera_locks_refuse() has already rejected clients that may not
+ * use their own locked object at all.
  *
- * Return: a set of segment ids: those that the object supports, or some of them.
+ * Return: a set of segment ids, a subset of the supported ones.
  */
 u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write)
 {
@@ -677,20 +713,21 @@ u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write)
 }
 
 /**
- * tessera_bo_fix() - an object stays where it is
- * @bo: the object, reservation held, in a segment where its bytes are booked as fixed
+ * tessera_bo_fix() - pin an object at its place in a segment
+ * @bo: the object, reservation held, in a segment that has accounted its bytes
+ * as fixed
  */
 void tessera_bo_fix(struct tessera_bo *bo)
 {
 	WRITE_ONCE(bo->fixed_at, tessera_bo_gpu_addr(bo));
 	ttm_bo_pin(&bo->tbo);
-	/* Only this takes it off the list of what TTM evicts. */
+	/* Pinning alone does not remove it from the LRU list of TTM. */
 	ttm_bo_move_to_lru_tail_unlocked(&bo->tbo);
 }
 
 /**
- * tessera_bo_unfix() - it may go again
- * @bo: the object, reservation held; nothing is done unless it is fixed
+ * tessera_bo_unfix() - unpin an object
+ * @bo: the object, reservation held; nothing happens unless it is fixed
  */
 void tessera_bo_unfix(struct tessera_bo *bo)
 {
@@ -706,9 +743,9 @@ void tessera_bo_unfix(struct tessera_bo *bo)
 }
 
 /**
- * tessera_bo_to_system() - have an object leave its segment for system memory
+ * tessera_bo_to_system() - move an object to system memory
  * @bo: the object, reservation held
- * @ctx: how to sleep and allocate
+ * @ctx: operation context
  *
  * Return: 0 or an error.
  */
@@ -721,11 +758,11 @@ int tessera_bo_to_system(struct tessera_bo *bo, struct ttm_operation_ctx *ctx)
 }
 
 /**
- * tessera_bo_drop_pages() - take an object's place and pages away
+ * tessera_bo_drop_pages() - drop the placement and the pages of an object
  * @bo: the object, reservation held
- * @ctx: how to sleep and allocate
+ * @ctx: operation context
  *
- * Does not wait for those who use the pages: TTM frees them behind these.
+ * Does not wait for jobs that use the pages. TTM frees the pages after them.
  *
  * Return: 0 or an error.
  */
@@ -737,10 +774,10 @@ int tessera_bo_drop_pages(struct tessera_bo *bo, struct ttm_operation_ctx *ctx)
 }
 
 /**
- * tessera_bo_unmap_pages() - take the CPU's mappings of part of an object away
- * @bo: the object, reservation held, so that nobody maps it again meanwhile
+ * tessera_bo_unmap_pages() - remove the CPU mappings of part of an object
+ * @bo: the object, reservation held, so that no fault maps it again meanwhile
  * @first: first page of the part
- * @pages: pages of the part
+ * @pages: number of pages in the part
  */
 void tessera_bo_unmap_pages(struct tessera_bo *bo, u64 first, u64 pages)
 {
@@ -750,16 +787,21 @@ void tessera_bo_unmap_pages(struct tessera_bo *bo, u64 first, u64 pages)
 }
 
 /**
- * tessera_bo_evict_placement() - where an object goes when it is evicted
+ * tessera_bo_evict_placement() - return the placements to which an object is
+ * evicted
  * @bo: the object, reservation held
- * @placement: receives the places, in order; they are the object's
+ * @placement: receives the places, in order of preference; they belong to the
+ * object
  */
 void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *placement)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 	u32 skip = 0;
 
-	/* What leaves an aperture goes all the way; so does what is offered, or no engine can help. */
+	/*
+	 * Only system memory is left for an object that leaves an aperture, for
+	 * an offered object, and after device memory was lost.
+	 */
 	if (!tessera_segment_is_memory(seg) || tessera_bo_is_offered(bo) ||
 	    READ_ONCE(tessera_bo_device(bo)->memory_lost))
 		skip = bo->num_evict_places - 1;

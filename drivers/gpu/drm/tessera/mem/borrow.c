@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: borrowed pages
+ * DOC: imported pages
  *
- * The pages of an object that another device has exported, as this device sees them. A static
- * attachment has them mapped from import to the object's end. A dynamic one has them mapped when
- * the object is needed, and until the exporter says that it moves them (cpu/import.c). What was
- * mapped until then is in use until the object has left its aperture: so it is kept, and unmapped
- * at the next opportunity behind that. How much there is of it is bounded by the jobs that the
- * moves wait for, and none where the pages are the same again.
+ * The DMA mappings of a dma-buf that another device exports and this device
+ * imports.
  *
- * Under the object's reservation, which is the dma-buf's.
+ * A static attachment is mapped at the import and stays mapped until the object
+ * is destroyed. A dynamic attachment is mapped when the object is needed, and
+ * the mapping is valid until the exporter announces a move (cpu/import.c).
+ *
+ * The device may use an invalidated mapping until the object has left its
+ * aperture. An invalidated mapping is kept, and unmapped at the next call after
+ * the moves have finished. The jobs that these moves wait for bound the number
+ * of old mappings. An old mapping with the same addresses as the new one is not
+ * kept.
+ *
+ * The object's reservation, which is the reservation of the dma-buf, protects
+ * everything here.
  */
 
 #include <linux/dma-buf.h>
@@ -23,7 +30,7 @@
 
 #include "mem/mem.h"
 
-/* A mapping that the exporter has made invalid, or the one in use. */
+/* A mapping of the attachment: the one in use, or an invalidated one. */
 struct borrow_map {
 	struct list_head node;
 	struct sg_table *sgt;
@@ -60,8 +67,9 @@ static bool is_same(const struct sg_table *a, const struct sg_table *b)
 }
 
 /*
- * Exporters keep their pages, as this driver does. Two mappings have the same addresses only where that of the one
- * makes it that of the other: then one is enough, whoever still uses it.
+ * Exporters keep their pages, as this driver does. Two mappings have equal
+ * addresses only if they show the same pages at the same place. Then one
+ * mapping is enough, even if the device still uses the older one.
  */
 static void give_back_same(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow)
 {
@@ -72,7 +80,9 @@ static void give_back_same(struct ttm_buffer_object *tbo, struct tessera_borrow 
 			unmap(tbo, map);
 }
 
-/* Others' would be taken for this device's: that it is gone, has no room, or is to be asked again. */
+/*
+ * Other errors of the exporter would be mistaken for an error of this device.
+ */
 static int exporter_error(int error)
 {
 	switch (error) {
@@ -87,15 +97,17 @@ static int exporter_error(int error)
 }
 
 /**
- * tessera_borrow_map() - have an object's pages
- * @tbo: an import, reservation held, without any
- * @borrow: its record
+ * tessera_borrow_map() - map the pages of an imported object
+ * @tbo: the import, reservation held, not mapped
+ * @borrow: its mappings
  *
- * The exporter may move its object for that: it is where it was mapped behind the moves that show in the
- * reservation (DMA_RESV_USAGE_KERNEL) then. The fence slots that were reserved there may be taken.
+ * The exporter may move its object first. The mapping is then valid after the
+ * fences of the reservation (DMA_RESV_USAGE_KERNEL) have signalled. The call
+ * may use up fence slots that the caller has reserved there.
  *
- * Return: 0; -EBUSY if the exporter cannot part with them now; -ENOMEM, -EINTR, -ERESTARTSYS;
- * -ENODEV if this device is gone; -EIO if the exporter is, or has another error.
+ * Return: 0; -EBUSY if the exporter cannot map the pages now; -ENOMEM, -EINTR,
+ * -ERESTARTSYS; -ENODEV if this device is unplugged; -EIO if the exporter is
+ * unplugged or has another error.
  */
 int tessera_borrow_map(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow)
 {
@@ -104,7 +116,7 @@ int tessera_borrow_map(struct ttm_buffer_object *tbo, struct tessera_borrow *bor
 
 	dma_resv_assert_held(tbo->base.resv);
 
-	/* This device is gone, else it would be attached. */
+	/* An object is detached only when this device is unplugged. */
 	if (!attach || !attach->importer_ops)
 		return -ENODEV;
 	if (dma_resv_test_signaled(tbo->base.resv, DMA_RESV_USAGE_KERNEL))
@@ -127,9 +139,11 @@ int tessera_borrow_map(struct ttm_buffer_object *tbo, struct tessera_borrow *bor
 }
 
 /**
- * tessera_borrow_moved() - the exporter is going to move them
- * @tbo: an import, reservation held, in no aperture; what made it leave shows in the reservation
- * @borrow: its record
+ * tessera_borrow_moved() - invalidate the mapping, because the exporter is
+ * about to move the pages
+ * @tbo: the import, reservation held, in no aperture; the fences of its move
+ * out of the aperture are in the reservation
+ * @borrow: its mappings
  */
 void tessera_borrow_moved(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow)
 {
@@ -140,9 +154,10 @@ void tessera_borrow_moved(struct ttm_buffer_object *tbo, struct tessera_borrow *
 }
 
 /**
- * tessera_borrow_end() - an object needs them no more
- * @tbo: an import, reservation not held, whose pages nobody uses; nothing is done if it is not attached
- * @borrow: its record
+ * tessera_borrow_end() - unmap and detach an imported object
+ * @tbo: the import, reservation not held, its pages unused; nothing happens if
+ * it is not attached
+ * @borrow: its mappings
  */
 void tessera_borrow_end(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow)
 {
@@ -161,7 +176,7 @@ void tessera_borrow_end(struct ttm_buffer_object *tbo, struct tessera_borrow *bo
 	dma_resv_lock(gem->resv, NULL);
 	tbo->sg = NULL;
 	give_back(tbo, borrow);
-	/* Nobody maps it again. */
+	/* tessera_borrow_map() fails from here on. */
 	gem->import_attach = NULL;
 	dma_resv_unlock(gem->resv);
 	dmabuf = attach->dmabuf;

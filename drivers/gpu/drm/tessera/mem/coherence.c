@@ -2,23 +2,28 @@
 /**
  * DOC: cache maintenance
  *
- * On a device whose accesses do not snoop CPU caches, who used the cached pages of an object
- * last, the CPU or the device, and how. Before the other one does, lines are written back
- * (COH-6) or invalidated (COH-7). Elsewhere, and for pages that are not cached, nothing is
- * known and nothing done.
+ * Cache maintenance keeps cached pages coherent on a device that does not snoop
+ * CPU caches. It records how the CPU and the device used the pages of an object
+ * last. Before the other side uses them, cache lines are written back (COH-6)
+ * or invalidated (COH-7). On a snooping device, and for uncached pages, nothing
+ * is recorded and nothing done.
  *
- * The CPU's accesses are known by its page faults: before the device uses the pages,
- * mappings that would let the CPU in unseen are taken away. The device's are known from the lists
- * of submissions and from paging. What it writes is invalidated when the CPU's turn comes, not
- * before: caches may have loaded lines ahead of need. As long as a job that writes has not
- * ended, the CPU's turn has not come: whoever maps or locks an object then does so again.
+ * Page faults show the accesses of the CPU. Before the device uses the pages,
+ * mappings that would let the CPU access them without a fault are removed.
+ * Submissions and paging show the accesses of the device. Lines under data that
+ * the device writes are invalidated when the CPU is about to use them, not
+ * before, because caches may prefetch lines at any time. While a job that
+ * writes the pages is unfinished, one invalidation is not enough. A CPU access
+ * that is prepared meanwhile (a fault or a lock) has to be prepared again after
+ * the job.
  *
- * Of an object whose synchronisation is its client's (BO_EXPLICIT_SYNC), the kernel cares only for what it does
- * itself: moves, swap, and the zeroes in new pages. What jobs do to it is not looked at (COH-8); that they may have written
- * is remembered, for before the kernel reads the pages.
+ * If the client of an object does its own maintenance (BO_EXPLICIT_SYNC), the
+ * kernel cares only for its own accesses: moves, swap, and the clearing of new
+ * pages. It does no maintenance for jobs (COH-8). It only remembers that they
+ * may have written, for the next time that the kernel itself reads the pages.
  *
- * The state belongs to the pages (mem/backing.c). Called with the object's reservation held, in process
- * context, never for a job that is armed.
+ * The state belongs to the pages (mem/backing.c). Callers hold the reservation
+ * of the object, run in process context, and have armed no job.
  */
 
 #include <linux/dma-resv.h>
@@ -37,16 +42,20 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* Other CPUs, and interrupts of this one, wait for a command: short ones. */
+/*
+ * Other CPUs, and interrupts of this CPU, wait while a command runs, so
+ * commands are short.
+ */
 #define COMMAND_BYTES	SZ_64K
 
 static_assert(COMMAND_BYTES <= TSR_COH_MAX_BYTES);
 
 /**
- * tessera_coherence_tracks() - ask whether an object's pages need cache maintenance
+ * tessera_coherence_tracks() - check whether the pages of an object need cache
+ * maintenance
  * @bo: the object
  *
- * Return: true if the CPU has them cached, and the device does not see that.
+ * Return: true if the CPU maps the pages cached and the device does not snoop.
  */
 bool tessera_coherence_tracks(const struct tessera_bo *bo)
 {
@@ -54,7 +63,7 @@ bool tessera_coherence_tracks(const struct tessera_bo *bo)
 	       !(tessera_bo_device(bo)->info.caps & TSR_CAP_IO_COHERENT);
 }
 
-/* NULL if there is nothing to track. */
+/* Returns NULL if the object needs no maintenance. */
 static struct tessera_page_users *users_of(struct tessera_bo *bo)
 {
 	dma_resv_assert_held(bo->tbo.base.resv);
@@ -62,7 +71,10 @@ static struct tessera_page_users *users_of(struct tessera_bo *bo)
 	return tessera_coherence_tracks(bo) ? tessera_backing_users(bo) : NULL;
 }
 
-/* From page @first up to @end: pages that follow each other on the bus, as many as go into a command. */
+/*
+ * Returns the number of pages from @first that are contiguous on the bus, up to
+ * @end or the limit of a command.
+ */
 static u32 run_of_pages(const struct ttm_tt *tt, u32 first, u32 end)
 {
 	u32 num = 1;
@@ -75,7 +87,10 @@ static u32 run_of_pages(const struct ttm_tt *tt, u32 first, u32 end)
 	return num;
 }
 
-/* Whole lines. A device that is gone has left nothing to care for. */
+/*
+ * The range is extended to whole lines by the device. Nothing happens if the
+ * device is unplugged.
+ */
 static void maintain_lines(struct tessera_bo *bo, u64 offset, u64 bytes, u32 command)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
@@ -104,12 +119,14 @@ static void maintain(struct tessera_bo *bo, u32 first, u32 pages, u32 command)
 }
 
 /**
- * tessera_coherence_for_device() - the device is going to use an object's pages
+ * tessera_coherence_for_device() - prepare the pages of an object for the
+ * device
  * @bo: the object, reservation held
- * @write: it is going to write them
+ * @write: the device is going to write them
  *
- * Lines that the CPU has changed are written back: be it that the device reads them, or that
- * they must not come later, over what it writes. From then on, a CPU access that matters faults.
+ * Writes back the lines that the CPU has changed. The device must read the new
+ * data, and no line may be written back later over data of the device. From
+ * then on, a CPU access that needs maintenance faults.
  */
 void tessera_coherence_for_device(struct tessera_bo *bo, bool write)
 {
@@ -118,7 +135,10 @@ void tessera_coherence_for_device(struct tessera_bo *bo, bool write)
 	if (!users)
 		return;
 
-	/* Whoever only reads what the device only reads is not in its way. */
+	/*
+	 * The CPU may keep read-only mappings of pages that the device only
+	 * reads.
+	 */
 	if (users->cpu >= TESSERA_PAGES_WRITTEN || (users->cpu && write)) {
 		ttm_bo_unmap_virtual(&bo->tbo);
 		if (users->cpu >= TESSERA_PAGES_WRITTEN)
@@ -135,7 +155,10 @@ static bool is_explicit(const struct tessera_bo *bo)
 	return bo->flags & DRM_TESSERA_BO_EXPLICIT_SYNC;
 }
 
-/* What the kernel has put into new pages is nobody else's to care for. */
+/*
+ * Clearing of new pages is an access of the kernel, so the client does not
+ * maintain the caches for it.
+ */
 static void settle_new(struct tessera_bo *bo, struct tessera_page_users *users)
 {
 	if (users->cpu != TESSERA_PAGES_NEW)
@@ -145,9 +168,11 @@ static void settle_new(struct tessera_bo *bo, struct tessera_page_users *users)
 }
 
 /**
- * tessera_coherence_for_job() - likewise a job of the device, which the client may care for
+ * tessera_coherence_for_job() - prepare the pages of an object for a job
  * @bo: the object, reservation held
- * @write: it is going to write the pages
+ * @write: the job is going to write the pages
+ *
+ * With BO_EXPLICIT_SYNC, the client is responsible for the accesses of jobs.
  */
 void tessera_coherence_for_job(struct tessera_bo *bo, bool write)
 {
@@ -164,8 +189,9 @@ void tessera_coherence_for_job(struct tessera_bo *bo, bool write)
 }
 
 /*
- * Let the CPU see what the device has written to some pages. Nobody may store to them meanwhile: that
- * could come behind the clean and before the invalidation.
+ * Makes data that the device has written to some pages visible to the CPU.
+ * Stores of the CPU are locked out meanwhile: a store between the write-back
+ * and the invalidation would be lost.
  */
 static void invalidate(struct tessera_bo *bo, const struct tessera_page_users *users, u32 first,
 		       u32 pages)
@@ -179,18 +205,20 @@ static void invalidate(struct tessera_bo *bo, const struct tessera_page_users *u
 }
 
 /**
- * tessera_coherence_for_cpu_pages() - the CPU is going to use some of an object's pages
- * @bo: the object, reservation held, its moves done; one in a memory segment is not seen
- * through its pages, and left alone
- * @first: the first of them
- * @pages: how many, not 0
- * @write: it may write them
+ * tessera_coherence_for_cpu_pages() - prepare some pages of an object for the
+ * CPU
+ * @bo: the object, reservation held, its moves done; ignored if it is in a
+ * memory segment, because the CPU does not use its pages then
+ * @first: the first page
+ * @pages: number of pages, not 0
+ * @write: the CPU may write them
  *
- * What the device has written so far is seen from now on. What the CPU has written beside that, through
- * mappings that it was given while a job was running, is kept.
+ * The CPU sees what the device has written so far. Data that the CPU has
+ * written meanwhile to other bytes, through mappings that it got while a job
+ * was running, are kept.
  *
- * While a job is running that writes the object, all this has to be done again when it has ended:
- * then for no more than these pages.
+ * While a job that writes the object is running, only these pages are prepared,
+ * and the call has to be repeated when the job has ended.
  */
 void tessera_coherence_for_cpu_pages(struct tessera_bo *bo, u32 first, u32 pages, bool write)
 {
@@ -202,7 +230,11 @@ void tessera_coherence_for_cpu_pages(struct tessera_bo *bo, u32 first, u32 pages
 	if (is_explicit(bo))
 		settle_new(bo, users);
 	if (users->gpu == TESSERA_PAGES_WRITTEN) {
-		/* Asked first: what is written behind the question is not behind the answer. */
+		/*
+		 * Check the fences before the invalidation. A job that ends
+		 * after the check may write until then, so that the
+		 * invalidation could miss its data.
+		 */
 		if (dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_WRITE)) {
 			tessera_trail_check_over(&bo->trail, tessera_trail_before(false), U64_MAX,
 						 bo->id);
@@ -216,8 +248,8 @@ void tessera_coherence_for_cpu_pages(struct tessera_bo *bo, u32 first, u32 pages
 }
 
 /**
- * tessera_coherence_for_cpu() - likewise all pages of an object
- * @bo: the object, as there
+ * tessera_coherence_for_cpu() - prepare all pages of an object for the CPU
+ * @bo: the object, as for tessera_coherence_for_cpu_pages()
  * @write: the CPU may write them
  */
 void tessera_coherence_for_cpu(struct tessera_bo *bo, bool write)
@@ -226,10 +258,14 @@ void tessera_coherence_for_cpu(struct tessera_bo *bo, bool write)
 }
 
 /**
- * tessera_coherence_device_resets() - the device has done all that it will do to an object's pages
- * @bo: the object, reservation held; its fences, others' included, need not have signalled
+ * tessera_coherence_device_resets() - make the last writes of the device
+ * visible before a reset
+ * @bo: the object, reservation held; its fences, foreign ones included, need
+ * not have signalled
  *
- * From now on until it works for somebody again, it takes no commands for the CPU's turn either.
+ * The device does not access the pages any more. It takes no maintenance
+ * commands between the reset and its next start, so that this cannot be done
+ * later.
  */
 void tessera_coherence_device_resets(struct tessera_bo *bo)
 {
@@ -243,7 +279,8 @@ void tessera_coherence_device_resets(struct tessera_bo *bo)
 }
 
 /**
- * tessera_coherence_for_swap() - the kernel is going to copy an object's pages
+ * tessera_coherence_for_swap() - prepare the pages of an object for a copy by
+ * the kernel
  * @bo: the object, reservation held, idle
  */
 void tessera_coherence_for_swap(struct tessera_bo *bo)
@@ -258,12 +295,14 @@ void tessera_coherence_for_swap(struct tessera_bo *bo)
 }
 
 /**
- * tessera_coherence_flush() - write back and invalidate part of an object's pages, as asked
+ * tessera_coherence_flush() - write back and invalidate part of an object's
+ * pages for its client
  * @bo: the object, reservation held
  * @offset: first byte
- * @bytes: how many, not 0, inside the object
+ * @bytes: number of bytes, not 0, inside the object
  *
- * Whole lines. They are unmapped first, as in invalidate().
+ * Flushes whole lines. The pages are unmapped first, for the reason given at
+ * invalidate().
  */
 void tessera_coherence_flush(struct tessera_bo *bo, u64 offset, u64 bytes)
 {
@@ -281,9 +320,9 @@ void tessera_coherence_flush(struct tessera_bo *bo, u64 offset, u64 bytes)
 }
 
 /**
- * tessera_coherence_print() - for debugfs
+ * tessera_coherence_print() - print the recorded accesses for debugfs
  * @bo: the object, reservation held
- * @p: where to
+ * @p: the printer
  */
 void tessera_coherence_print(struct tessera_bo *bo, struct drm_printer *p)
 {

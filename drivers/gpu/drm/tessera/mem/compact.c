@@ -2,25 +2,27 @@
 /**
  * DOC: compaction
  *
- * An object in one piece may find enough free bytes and no gap. If those who
- * give way leave enough bytes, objects in one piece are pushed together
- * towards the low end of the segment, up to a gap.
+ * Compaction makes a gap for a contiguous object when a segment has enough free
+ * bytes, but no gap of that size. It moves contiguous objects towards the low
+ * end of the segment until a gap is large enough.
  *
- * An object that may be in pieces is *loose*. If it has pages in front of the
- * gap's end it moves to free pages behind the gap, as long as it fits there
- * beside what it has. Otherwise it is evicted: its client's list brings it
- * back in front of the next job, and the bytes that it needs are free then.
+ * An object that need not be contiguous is *loose*. If it has pages below the
+ * end of the gap, it moves to free pages above the gap, provided that they have
+ * space for the whole object. Otherwise it is evicted. A residency list brings
+ * it back before the next job of its VM, and by then the bytes that it needs
+ * are free.
  *
- * Moves are paging jobs; the CPU does not wait. A moving object waits for
- * those who have yet to leave its new place, and its users wait for the move.
- * Only the requester may have to wait like that: objects of others are pushed
- * only if no job uses them, and to where all have left. What has to be waited
- * for before that is noted, and the caller waits with nothing held. Each
- * object that moves counts as an eviction of the requester's round.
+ * Moves are paging jobs, so the CPU does not wait. A moving object waits for
+ * the release fences of its new place, and its users wait for the move. Only
+ * the requester may be delayed like that. An object of another client is moved
+ * only if no job uses it, and only to a place without release fences. Otherwise
+ * the fence to wait for is noted, and the caller waits for it with no lock
+ * held. Each moved object counts as an eviction of the requester's round.
  *
- * Called by residency with the object's reservation held. Others' locks are
- * only tried: what cannot be locked stays, and so does what a submission in
- * parts relies on, and what is scanned out.
+ * Residency code calls this with the reservation of the requesting object held.
+ * Reservations of other objects are only tried. An object stays where it is if
+ * it cannot be locked or is scanned out. A hold of a split submission keeps it
+ * in place, too, unless the rules ignore holds.
  */
 
 #include <linux/dma-fence.h>
@@ -37,7 +39,10 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* A job of this device that has not ended. A move does not wait for foreign fences. */
+/*
+ * Returns a fence of a job of this device that has not signalled. A move does
+ * not wait for foreign fences.
+ */
 static struct dma_fence *find_pending(struct tessera_bo *bo)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
@@ -51,34 +56,43 @@ static struct dma_fence *find_pending(struct tessera_bo *bo)
 	return NULL;
 }
 
-/* Places may change hands between a look and a move. */
+/* Limits retries. A placement may change between the scan and the move. */
 #define COMPACT_TRIES	4
 
-/* What becomes of a block. */
+/* The plan for a block. */
 struct spot {
-	/* Where it goes, if it is in one piece: not up. */
+	/* The new offset of a contiguous block; never above the old one. */
 	u64 to;
 	bool stays;
 	bool loose;
-	/* The object, of whose blocks this is the first, is done with in this pass and those before. */
+	/*
+	 * In the first block of an object: the object is done in this pass and
+	 * all earlier ones.
+	 */
 	u8 pass;
 };
 
 struct compaction {
 	const struct tessera_segment *seg;
 	struct tessera_room_rules *rules;
-	/* Who wants the gap. */
+	/* The account that the gap is for. */
 	struct tessera_account *requester;
 	u64 size;
 	struct tessera_blocks blocks;
 	struct spot *spots;
-	/* Where it is to be; what is loose in front of its end leaves from @lo on. */
+	/*
+	 * The offset of the gap. Loose blocks between @lo and the end of the
+	 * gap have to leave.
+	 */
 	u64 gap, lo;
-	/* Blocks up to there. */
+	/* Number of blocks below the gap. */
 	u32 num;
-	/* Of two over what is loose. In the second one what does not fit behind the gap is evicted. */
+	/*
+	 * Pass over the loose blocks, 1 or 2. The second pass evicts those that
+	 * do not fit above the gap.
+	 */
 	u8 pass;
-	/* Objects that did not move when they were to. */
+	/* Ids of objects that failed to move. */
 	u32 stay[COMPACT_TRIES];
 	u32 num_stay;
 };
@@ -97,8 +111,9 @@ static bool is_own(const struct compaction *c, struct tessera_bo *bo)
 }
 
 /*
- * Jobs of other clients must not wait for the move, nor the move for them: neither jobs that list the object nor
- * jobs of VMs.
+ * Jobs of other clients must not wait for the move, and the move must not wait
+ * for them. This applies to jobs that list the object and to jobs of VMs that
+ * map it.
  */
 static bool is_idle(const struct compaction *c, struct tessera_bo *bo)
 {
@@ -113,7 +128,7 @@ static bool is_idle(const struct compaction *c, struct tessera_bo *bo)
 	return !fence;
 }
 
-/* With its reservation held. */
+/* The caller holds the reservation of the object. */
 static bool may_move(const struct compaction *c, struct tessera_bo *bo)
 {
 	return tessera_bo_segment(bo) == c->seg && !tessera_bo_is_fixed(bo) &&
@@ -139,7 +154,7 @@ static bool bo_stays(const struct compaction *c, struct tessera_bo *bo)
 	return stays;
 }
 
-/* As far as can be seen. */
+/* Decides which blocks can move. Their state may change before the move. */
 static void sort_out(struct compaction *c)
 {
 	u32 i;
@@ -155,7 +170,10 @@ static void sort_out(struct compaction *c)
 	}
 }
 
-/* The lowest gap there may be, if all before it that is in one piece comes down. */
+/*
+ * Finds the lowest gap that appears when all contiguous blocks below it move
+ * down.
+ */
 static int find_gap(struct compaction *c)
 {
 	u64 end = 0;
@@ -182,7 +200,10 @@ static int find_gap(struct compaction *c)
 	return end <= c->seg->size && c->seg->size - end >= c->size ? 0 : -ENOSPC;
 }
 
-/* Down to @to, where for others' sake all have left. A place that is taken in between is nobody's fault. */
+/*
+ * Moves an object down to @to. An object of another client must not wait for
+ * release fences there. -ENOSPC means that the place was taken meanwhile.
+ */
 static int push_down(struct compaction *c, struct tessera_bo *bo, u64 to,
 		     struct dma_fence **leaving)
 {
@@ -201,8 +222,10 @@ static int push_down(struct compaction *c, struct tessera_bo *bo, u64 to,
 }
 
 /*
- * Out of the way of all that comes down. 1: not yet, what fits behind the gap moves first. The pages
- * of an object that is evicted are not free for others' objects before they have been left.
+ * Moves a loose object away from the area that contiguous objects move into.
+ * Returns 1 in the first pass if the object does not fit above the gap. The
+ * pages of an evicted object are not free for the objects of other clients
+ * before its release fences have signalled.
  */
 static int clear_off(struct compaction *c, struct tessera_bo *bo)
 {
@@ -227,7 +250,7 @@ static int clear_off(struct compaction *c, struct tessera_bo *bo)
 	return c->pass == 2 ? tessera_victims_evict(bo, TESSERA_EVICT_COMPACT) : 1;
 }
 
-/* With its reservation held. */
+/* The caller holds the reservation of the object. */
 static int move_locked(struct compaction *c, u32 index)
 {
 	struct tessera_block *block = &c->blocks.block[index];
@@ -253,8 +276,9 @@ static int move_locked(struct compaction *c, u32 index)
 }
 
 /*
- * 1: not yet. -EBUSY: it stays. -ENOSPC: enough for a round, others are to have their turn. -EAGAIN: the
- * segment is claimed.
+ * Returns 1 if the second pass has to do it, -EBUSY if the object stays,
+ * -ENOSPC if the evictions of this round are used up and other clients get
+ * their turn, -EAGAIN if the segment is claimed.
  */
 static int move_block(struct compaction *c, u32 index)
 {
@@ -263,7 +287,7 @@ static int move_block(struct compaction *c, u32 index)
 	int ret;
 
 	cond_resched();
-	/* Of a display nobody makes the call again. */
+	/* A display update cannot be restarted, so it ignores signals. */
 	if (signal_pending(current) && !c->rules->passes)
 		return -ERESTARTSYS;
 	if (!c->rules->evictions)
@@ -305,7 +329,7 @@ static int move_loose_once(struct compaction *c)
 	return 0;
 }
 
-/* What is loose goes first, for it is in the way of what comes down. */
+/* Loose objects go first, because contiguous objects move into their place. */
 static int move_loose(struct compaction *c)
 {
 	int ret = 0;
@@ -356,11 +380,12 @@ static int compact_once(struct compaction *c)
 }
 
 /**
- * tessera_compact_has_bytes() - ask whether enough is free, in however many holes
- * @bo: the object that is to have a place
+ * tessera_compact_has_bytes() - check whether enough bytes are free, in any
+ * number of holes
+ * @bo: the object that needs a place
  * @seg: the segment
  *
- * Return: true if nobody has to leave for it.
+ * Return: true if no object has to be evicted for it.
  */
 bool tessera_compact_has_bytes(const struct tessera_bo *bo, const struct tessera_segment *seg)
 {
@@ -372,15 +397,15 @@ bool tessera_compact_has_bytes(const struct tessera_bo *bo, const struct tessera
 }
 
 /**
- * tessera_compact() - make a gap where there is room, but none in one piece
- * @bo: the object that is to go there, reservation held
+ * tessera_compact() - make a gap where enough bytes are free
+ * @bo: the object that needs the gap, reservation held
  * @seg: the segment
- * @rules: who gives way
+ * @rules: constraints on evictions
  * @start: receives the lower end of the gap, a byte offset
  *
- * Return: 0; -ENOSPC if there is not enough room, too much of it stays where it is, or no evictions are
- * left; -EAGAIN if the segment is claimed, and @rules do not pass over that; -ERESTARTSYS; or another
- * error.
+ * Return: 0; -ENOSPC if the segment has too few free bytes, too many objects
+ * stay where they are, or no evictions are left; -EAGAIN if the segment is
+ * claimed and @rules do not ignore claims; -ERESTARTSYS; or another error.
  */
 int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 		    struct tessera_room_rules *rules, u64 *start)

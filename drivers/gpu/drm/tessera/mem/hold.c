@@ -2,21 +2,31 @@
 /**
  * DOC: holds
  *
- * A submission in parts keeps no lock between two batches, but what stays bound over the cut
- * there is to stay where it is (SPLIT-17). So it holds those objects: nobody evicts or
- * moves them for room, and who needs that room waits, with no lock held, until they are
- * given up (TESSERA_ROOM_RELEASED).
+ * A hold keeps an object at its place between two batches of a split
+ * submission.
  *
- * Two such submissions could wait for each other. So holds have an order, that of the
- * submissions: a younger one waits for an older one, an older one passes over what a younger
- * one holds. Each wait is for somebody older, and the oldest waits for nobody. What
- * was passed over is brought back by its holder: a part is given the addresses of today.
- * CPU accesses and suspend pass over all holds, at once. A submission of many parts lets go
- * of everything from time to time and becomes the youngest. Its thread does that; if the thread
- * does not get to run, its holds end at that time by themselves.
+ * The submission keeps no lock between two batches, but the objects that stay
+ * bound across the cut must keep their places (SPLIT-17). It therefore holds
+ * these objects. Other submissions neither evict nor move a held object. A
+ * submission that needs the space waits, with no lock held, until the hold is
+ * dropped (TESSERA_ROOM_RELEASED).
  *
- * An object has one holder at a time, the oldest of those who want to; the others hold it
- * again, if they still need it, with their next batch.
+ * Two split submissions could wait for each other's holds. Holds are therefore
+ * ordered by the stamp of the submission. A younger submission waits for an
+ * older one. The plan of an older submission avoids objects that a younger one
+ * holds, but may take them. Every wait goes from a younger submission to an
+ * older one, so the oldest never waits. If a held object was evicted or moved,
+ * its holder brings it back: each part gets the addresses that are valid when
+ * it is armed.
+ *
+ * CPU accesses, pins, scanout and suspend ignore all holds. A search for
+ * victims outside of plans skips every held object (mem/order.c). From time to
+ * time, a submission of many parts drops its holds and takes a new stamp, so
+ * that it becomes the youngest. Its thread does that. If the thread does not
+ * get to run, the holds expire at that time.
+ *
+ * An object has one holder at a time: the oldest submission that asked. The
+ * others hold it again with their next batch, if they still need it.
  */
 
 #include <kunit/visibility.h>
@@ -28,10 +38,11 @@
 #include "tessera_device.h"
 
 /**
- * tessera_holder() - ask which submission relies on an object's place
+ * tessera_holder() - return the submission that holds an object
  * @bo: the object
  *
- * Return: its stamp, or 0; final only under the reservation.
+ * Return: the stamp of the submission, or 0 if the object is not held. The
+ * result is stable only while the reservation is held.
  */
 u64 tessera_holder(struct tessera_bo *bo)
 {
@@ -42,12 +53,15 @@ u64 tessera_holder(struct tessera_bo *bo)
 EXPORT_SYMBOL_IF_KUNIT(tessera_holder);
 
 /**
- * tessera_hold_take() - rely on an object's place
- * @bo: the object, reservation held, with a reference for as long
- * @stamp: number of the submission, from tessera_residency_next_stamp()
- * @until: when it does so no longer, in jiffies, even if its thread does not get to run
+ * tessera_hold_take() - hold an object at its place
+ * @bo: the object, reservation held; the caller keeps a reference while it
+ * holds the object
+ * @stamp: stamp of the submission, from tessera_residency_next_stamp()
+ * @until: time in jiffies at which the hold expires, even if the thread of the
+ * submission does not get to run
  *
- * May be called again by the same submission.
+ * Nothing happens if an older submission holds the object. The same submission
+ * may call this again, which does not extend its hold.
  */
 void tessera_hold_take(struct tessera_bo *bo, u64 stamp, unsigned long until)
 {
@@ -63,11 +77,12 @@ void tessera_hold_take(struct tessera_bo *bo, u64 stamp, unsigned long until)
 EXPORT_SYMBOL_IF_KUNIT(tessera_hold_take);
 
 /**
- * tessera_hold_drop() - do so no longer
+ * tessera_hold_drop() - drop a hold
  * @bo: the object
- * @stamp: number of the submission
+ * @stamp: stamp of the submission
  *
- * When all that was held is dropped, tell with tessera_hold_changed().
+ * After its last drop, the caller wakes the waiters with
+ * tessera_hold_changed().
  */
 void tessera_hold_drop(struct tessera_bo *bo, u64 stamp)
 {
@@ -76,11 +91,12 @@ void tessera_hold_drop(struct tessera_bo *bo, u64 stamp)
 EXPORT_SYMBOL_IF_KUNIT(tessera_hold_drop);
 
 /**
- * tessera_hold_keeps_off() - ask whether a submission has to wait for an object's place
+ * tessera_hold_keeps_off() - check whether an older submission holds an object
  * @bo: the object
- * @stamp: number of the submission
+ * @stamp: stamp of the submission that wants the place
  *
- * Return: true if an older one relies on it; final only under its reservation.
+ * Return: true if the submission has to wait. The result is stable only while
+ * the reservation is held.
  */
 bool tessera_hold_keeps_off(struct tessera_bo *bo, u64 stamp)
 {
@@ -91,12 +107,12 @@ bool tessera_hold_keeps_off(struct tessera_bo *bo, u64 stamp)
 EXPORT_SYMBOL_IF_KUNIT(tessera_hold_keeps_off);
 
 /**
- * tessera_hold_changed() - wake those who wait for holds
+ * tessera_hold_changed() - wake the threads that wait for holds to be dropped
  * @tdev: the device
  */
 void tessera_hold_changed(struct tessera_device *tdev)
 {
 	tessera_room_signal(tdev, TESSERA_ROOM_RELEASED);
-	/* Who waits for dying objects may have been short of that only. */
+	/* A thread that waits for dying objects may need just this space. */
 	tessera_room_signal(tdev, TESSERA_ROOM_FREED);
 }

@@ -2,13 +2,15 @@
 /**
  * DOC: instances
  *
- * A CPU that gives up what an object holds need not wait for the jobs that use it: it gets
- * another object of the same kind, the next instance, and the two belong to one
- * family (WDDM: renaming). Once a newer instance is listed in a submission, older ones are
- * not to be listed any more (LOCK-26): they would bring back what was given up.
+ * Instances are objects that replace each other (WDDM: renaming). A CPU that
+ * discards the contents of an object need not wait for the jobs that use the
+ * object. The client gets another object of the same kind, the next instance.
+ * All instances belong to one family. Once a submission has listed a newer
+ * instance, older ones must not be listed any more (LOCK-26), because that
+ * would bring back discarded contents.
  *
- * A mutex per device, taken only by what concerns replaced objects, protects all numbers, and which
- * family an object belongs to; it is a leaf.
+ * One mutex per device protects all numbers, and the family of each object.
+ * Only calls that concern replaced objects take it. It is a leaf.
  */
 
 #include <linux/kref.h>
@@ -20,7 +22,10 @@
 
 struct tessera_family {
 	struct kref ref;
-	/* Numbers given so far, the newest that was used, and the newest of the list at hand. */
+	/*
+	 * The highest number given, the highest number that a submission used,
+	 * and the highest number seen so far in the list being checked.
+	 */
 	u32 newest;
 	u32 used;
 	u32 listed;
@@ -61,12 +66,13 @@ static int replace_locked(struct tessera_instance *old, struct tessera_instance 
 }
 
 /**
- * tessera_instance_replace() - make an object the next instance of another
+ * tessera_instance_replace() - make an object the next instance of another one
  * @tdev: the device
- * @old: the other object's
- * @new: that of the object, which nobody else knows yet
+ * @old: instance of the replaced object
+ * @new: instance of the new object, which is not published yet
  *
- * Return: 0; -EINVAL if @old must not be used any more; or -ENOMEM.
+ * Return: 0; -EINVAL if a newer instance than @old was used, or all numbers are
+ * used up; or -ENOMEM.
  */
 int tessera_instance_replace(struct tessera_device *tdev, struct tessera_instance *old,
 			     struct tessera_instance *new)
@@ -81,11 +87,11 @@ int tessera_instance_replace(struct tessera_device *tdev, struct tessera_instanc
 }
 
 /**
- * tessera_instance_is_old() - ask whether an object is not to be used any more
+ * tessera_instance_is_old() - check whether an object must not be used any more
  * @tdev: the device
- * @instance: the object's
+ * @instance: instance of the object
  *
- * Return: true if a newer instance was.
+ * Return: true if a newer instance was used.
  */
 bool tessera_instance_is_old(struct tessera_device *tdev, struct tessera_instance *instance)
 {
@@ -101,8 +107,8 @@ bool tessera_instance_is_old(struct tessera_device *tdev, struct tessera_instanc
 }
 
 /**
- * tessera_instance_put() - an object goes
- * @instance: the object's
+ * tessera_instance_put() - drop the reference of an object to its family
+ * @instance: instance of the object, which is being destroyed
  */
 void tessera_instance_put(struct tessera_instance *instance)
 {
@@ -111,7 +117,7 @@ void tessera_instance_put(struct tessera_instance *instance)
 }
 
 /**
- * tessera_instance_lock() - keep numbers from changing
+ * tessera_instance_lock() - lock the instance numbers
  * @tdev: the device
  */
 void tessera_instance_lock(struct tessera_device *tdev)
@@ -120,7 +126,7 @@ void tessera_instance_lock(struct tessera_device *tdev)
 }
 
 /**
- * tessera_instance_unlock() - let them change again
+ * tessera_instance_unlock() - unlock the instance numbers
  * @tdev: the device
  */
 void tessera_instance_unlock(struct tessera_device *tdev)
@@ -129,8 +135,9 @@ void tessera_instance_unlock(struct tessera_device *tdev)
 }
 
 /**
- * tessera_instance_look_locked() - a list will be checked that names an object
- * @instance: the object's
+ * tessera_instance_look_locked() - prepare the check of a list that names an
+ * object
+ * @instance: instance of the object
  */
 void tessera_instance_look_locked(struct tessera_instance *instance)
 {
@@ -140,9 +147,10 @@ void tessera_instance_look_locked(struct tessera_instance *instance)
 
 /**
  * tessera_instance_list_locked() - check the next element of a list
- * @instance: of its object; tessera_instance_look_locked() was called for all of the list
+ * @instance: instance of its object; the caller has called
+ * tessera_instance_look_locked() for all elements of the list
  *
- * Return: false if a newer instance was used, or stands before it in the list.
+ * Return: false if a newer instance was used, or precedes this one in the list.
  */
 bool tessera_instance_list_locked(struct tessera_instance *instance)
 {
@@ -158,8 +166,8 @@ bool tessera_instance_list_locked(struct tessera_instance *instance)
 }
 
 /**
- * tessera_instance_use_locked() - a submission with the object was accepted
- * @instance: the object's
+ * tessera_instance_use_locked() - record that a submission lists an object
+ * @instance: instance of the object
  */
 void tessera_instance_use_locked(struct tessera_instance *instance)
 {

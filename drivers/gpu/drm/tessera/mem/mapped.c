@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: what the CPU still sees
+ * DOC: check for stale CPU mappings
  *
- * CONFIG_DRM_TESSERA_DEBUG only. Whoever moves an object, or takes away what shows it, has unmapped
- * it before. If not, a process goes on with what was there: another object's bytes, and nobody
- * faults. This looks into the page tables of everybody who has mapped the object.
+ * A debug check that finds CPU mappings which should have been removed
+ * (CONFIG_DRM_TESSERA_DEBUG only).
  *
- * Called with the object's reservation held, so that no fault maps anything meanwhile.
+ * Code that moves an object, or takes away its CPU window, has to unmap the
+ * object first. Otherwise a process does not fault and accesses memory that may
+ * belong to another object. The check walks the page tables of all processes
+ * that map the object.
+ *
+ * The caller holds the reservation of the object, so that no fault maps pages
+ * meanwhile.
  */
 
 #include <linux/fs.h>
@@ -19,7 +24,7 @@
 
 #include "mem/mem.h"
 
-/* Looked at from either end: it takes a while. */
+/* Pages checked at either end of a part. Checking all pages takes too long. */
 #define ENDS	16UL
 
 static bool is_mapped(struct vm_area_struct *vma, unsigned long address)
@@ -33,7 +38,7 @@ static bool is_mapped(struct vm_area_struct *vma, unsigned long address)
 	return true;
 }
 
-/* The first address of it that leads somewhere, or 0. */
+/* Returns the first mapped address in the part, or 0. */
 static unsigned long first_mapped(struct vm_area_struct *vma, unsigned long first,
 				  unsigned long pages)
 {
@@ -53,10 +58,10 @@ static unsigned long first_mapped(struct vm_area_struct *vma, unsigned long firs
 }
 
 /**
- * tessera_mapped_check_part() - warn of a mapping that shows part of an object
+ * tessera_mapped_check_part() - warn about a CPU mapping of part of an object
  * @bo: the object, reservation held
  * @first: first page of the part, which was just unmapped
- * @pages: pages of the part
+ * @pages: number of pages in the part
  */
 void tessera_mapped_check_part(struct tessera_bo *bo, u64 first, u64 pages)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the layers above may use of mem/: buffer objects, and where they are. */
+/* Interface of mem/: buffer objects, their pages and their placements. */
 #ifndef __TESSERA_MEM_H__
 #define __TESSERA_MEM_H__
 
@@ -51,12 +51,14 @@ struct ww_acquire_ctx;
 /* mem/instance.c */
 
 /**
- * struct tessera_instance - one of several objects that took each other's place
+ * struct tessera_instance - an object in a family of renamed objects
  */
 struct tessera_instance {
-	/** @family: all of them; NULL for an object that was never replaced */
+	/** @family: the family; NULL for an object that was never replaced */
 	struct tessera_family *family;
-	/** @number: which of them; a newer one has a greater number */
+	/**
+	 * @number: number in the family; newer instances have greater numbers
+	 */
 	u32 number;
 };
 
@@ -73,49 +75,56 @@ void tessera_instance_use_locked(struct tessera_instance *instance);
 
 /* mem/user.c */
 
-/* Times somebody may change memory before a job that uses it is armed, between two successes. */
+/*
+ * Attempts to look up pages that change before the job that uses them is armed.
+ */
 #define TESSERA_USER_TRIES	64
 
 /**
- * struct tessera_user - memory of a process that is an object
+ * struct tessera_user - memory of a process that backs an object
  */
 struct tessera_user {
-	/** @notifier: hears when the pages at the addresses become others; holds the mm_struct */
+	/**
+	 * @notifier: called before the pages at the addresses change; holds the
+	 * mm_struct
+	 */
 	struct mmu_interval_notifier notifier;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @quota: of the client whose jobs use it */
+	/** @quota: quota of the client whose jobs use the memory */
 	struct tessera_quota *quota;
-	/** @obj: the object; outlives this */
+	/** @obj: the object; outlives this struct */
 	struct drm_gem_object *obj;
-	/** @id: of the object, for traces */
+	/** @id: id of the object, for traces */
 	u32 id;
 	/** @read_only: the GPU may not write it */
 	bool read_only;
-	/** @watched: @notifier is in use */
+	/** @watched: @notifier is registered */
 	bool watched;
 	/**
-	 * @gone: the object's pages, if it has any, may not be those at the addresses: no job may begin to use it.
-	 * Under the lock; for anybody to read
+	 * @gone: the pages of the object may differ from those at the
+	 * addresses, so no new job may use it. Changes under the lock of
+	 * mem/user.c; readable without it
 	 */
 	bool gone;
 	/** @start: the first address */
 	unsigned long start;
-	/** @vms: &struct tessera_user_vm; under the lock */
+	/** @vms: &struct tessera_user_vm; under the lock of mem/user.c */
 	struct list_head vms;
 };
 
 /**
- * struct tessera_vm_jobs - jobs of a VM that have not ended, and what keeps new ones away
+ * struct tessera_vm_jobs - unfinished jobs of a VM, and the gone memory that
+ * keeps new ones from starting
  */
 struct tessera_vm_jobs {
-	/** @lock: protects @busy and what is in it; a leaf */
+	/** @lock: protects @busy and its elements; a leaf */
 	spinlock_t lock;
-	/** @busy: &struct tessera_vm_queue, the one with the oldest last job first */
+	/** @busy: &struct tessera_vm_queue, in the order of their last jobs */
 	struct list_head busy;
 	/**
-	 * @gone: &struct tessera_user_vm that jobs would find, and may not; under
-	 * tessera_users_begin()
+	 * @gone: &struct tessera_user_vm that are shown in the page tables and
+	 * gone; read under tessera_users_begin()
 	 */
 	struct list_head gone;
 };
@@ -126,30 +135,40 @@ struct tessera_vm_jobs {
 struct tessera_vm_queue {
 	/** @node: in &tessera_space.queues; under its lock */
 	struct list_head node;
-	/** @busy: in &tessera_vm_jobs.busy, unless the last job was seen to have ended */
+	/**
+	 * @busy: in &tessera_vm_jobs.busy, unless the last job was found to be
+	 * finished
+	 */
 	struct list_head busy;
-	/** @number: of the last job, greater than those of all jobs before it */
+	/** @number: number of the last job; numbers increase across all VMs */
 	u64 number;
 	/**
-	 * @last: fence of the last job, or NULL; changes under &tessera_space.lock and
-	 * &tessera_vm_jobs.lock
+	 * @last: fence of the last job, or NULL; changes under
+	 * &tessera_space.lock and &tessera_vm_jobs.lock
 	 */
 	struct dma_fence *last;
 };
 
 /**
- * struct tessera_user_vm - user memory that a VM maps; part of &struct tessera_vm_bo
+ * struct tessera_user_vm - user memory mapped by a VM; part of &struct
+ * tessera_vm_bo
  */
 struct tessera_user_vm {
-	/** @user: the memory; NULL: this is none */
+	/** @user: the memory; NULL if the object is not user memory */
 	struct tessera_user *user;
-	/** @jobs: those of the VM */
+	/** @jobs: jobs of the VM */
 	struct tessera_vm_jobs *jobs;
-	/** @shown: they lead to it; under the lock */
+	/**
+	 * @shown: page tables of the VM show the memory; under the lock of
+	 * mem/user.c
+	 */
 	bool shown;
-	/** @node: in &tessera_user.vms; likewise */
+	/** @node: in &tessera_user.vms; under the lock of mem/user.c */
 	struct list_head node;
-	/** @gone: in &tessera_vm_jobs.gone, if it is @shown and the memory is; likewise */
+	/**
+	 * @gone: in &tessera_vm_jobs.gone, if the memory is @shown and gone;
+	 * under the lock of mem/user.c
+	 */
 	struct list_head gone;
 };
 
@@ -182,13 +201,19 @@ u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_vm_jobs *j
 struct drm_gem_object *tessera_user_first_gone(struct tessera_device *tdev,
 					       struct tessera_vm_jobs *jobs);
 
-/* Whether no job may begin to use it; final only after tessera_users_begin(). */
+/*
+ * Checks whether no new job may use the memory; stable only after
+ * tessera_users_begin().
+ */
 static inline bool tessera_user_is_gone(const struct tessera_user *user)
 {
 	return READ_ONCE(user->gone);
 }
 
-/* Whether a job finds nothing that is gone; after tessera_users_begin(). */
+/*
+ * Checks whether no gone memory keeps a job from starting; after
+ * tessera_users_begin().
+ */
 static inline bool tessera_vm_jobs_may_begin(const struct tessera_vm_jobs *jobs)
 {
 	return list_empty(&jobs->gone);
@@ -197,10 +222,13 @@ static inline bool tessera_vm_jobs_may_begin(const struct tessera_vm_jobs *jobs)
 /* mem/borrow.c */
 
 /**
- * struct tessera_borrow - what an object has of another device, see mem/borrow.c
+ * struct tessera_borrow - DMA mappings of an imported object, see mem/borrow.c
  */
 struct tessera_borrow {
-	/** @maps: mappings by a dynamic attachment, of which the object's may be one; under resv */
+	/**
+	 * @maps: mappings of a dynamic attachment; the one in use is among
+	 * them; under resv
+	 */
 	struct list_head maps;
 };
 
@@ -211,66 +239,87 @@ void tessera_borrow_end(struct ttm_buffer_object *tbo, struct tessera_borrow *bo
 /* mem/bo.c */
 
 /**
- * struct tessera_bo_locks - who has locked an object for CPU access, see cpu/locks.c
+ * struct tessera_bo_locks - CPU locks of an object, see cpu/locks.c
  */
 struct tessera_bo_locks {
-	/** @lock: protects what follows */
+	/** @lock: protects the other members */
 	spinlock_t lock;
-	/** @files: open files that have locked it, with a count each */
+	/** @files: open files that have locked the object, with a count each */
 	struct list_head files;
-	/** @held: sum of the counts; of a swizzled layout it changes under resv only */
+	/**
+	 * @held: sum of the counts. If the layout is swizzled, it changes only
+	 * under resv
+	 */
 	u64 held;
 	/**
-	 * @untracked: of those, locks by Lock2; where they change what the CPU sees, it changes under
-	 * resv only, and else grows there
+	 * @untracked: number of locks by Lock2 in @held. It is increased under
+	 * resv. If such locks change what the CPU sees, it is decreased under
+	 * resv, too
 	 */
 	u64 untracked;
-	/** @raw: those are for the bytes as they lie in memory, not in linear order; under resv */
+	/**
+	 * @raw: the locks are for the raw bytes, not for the linear ones; under
+	 * resv
+	 */
 	bool raw;
 };
 
 /**
- * struct tessera_bo_offer - what an object's client can do without, see mem/offer.c
+ * struct tessera_bo_offer - offer state of an object, see mem/offer.c
  */
 struct tessera_bo_offer {
-	/** @priority: DRM_TESSERA_OFFER_*, or 0: not offered; changes under resv */
+	/**
+	 * @priority: DRM_TESSERA_OFFER_*, or 0 if not offered; changes under
+	 * resv
+	 */
 	u32 priority;
 	/** @lost: the contents were dropped; under resv */
 	bool lost;
-	/** @seen: a list being looked at has named it; under resv */
+	/** @seen: used to find duplicates in a handle list; under resv */
 	bool seen;
 };
 
 /*
- * Times others may take what shows an object before it goes to system memory: an instruction that copies
- * from one object to another, where only one can be seen at a time, would take turns with itself for ever.
+ * Number of times an object may lose its CPU windows before it is moved to
+ * system memory. An instruction that copies between two objects would otherwise
+ * fault forever if only one of them can have a window at a time.
  */
 #define TESSERA_WINDOW_MAX_LOSSES	16
 
 /**
- * struct tessera_cpu_window - what shows an object to the CPU, see cpu/window.c
+ * struct tessera_cpu_window - CPU windows of an object, see cpu/window.c
  */
 struct tessera_cpu_window {
 	/**
-	 * @slots: for each part of the object, one more than the number of the host aperture's slot
-	 * that shows it, or 0; NULL if none ever did where the object is; changes under resv
+	 * @slots: for each part of the object, the number of its host aperture
+	 * slot plus one, or 0; NULL if no part has had a slot at the present
+	 * placement; changes under resv
 	 */
 	u32 *slots;
-	/** @wants_slot: it found none when it was touched; written under resv */
+	/**
+	 * @wants_slot: no slot was free at the last fault; written under resv
+	 */
 	bool wants_slot;
-	/** @num_ranges: swizzling ranges it has, see cpu/swizzle_range.c; changes under resv */
+	/**
+	 * @num_ranges: number of its swizzling ranges, see cpu/swizzle_range.c;
+	 * changes under resv
+	 */
 	u32 num_ranges;
-	/** @losses: how often others have taken one of these since it came to its place; under resv */
+	/**
+	 * @losses: number of windows lost to other objects at the present
+	 * placement; under resv
+	 */
 	u32 losses;
 };
 
 /**
- * struct tessera_lending - a device that is told when an object's pages change
+ * struct tessera_lending - an importer that is told when the pages of an object
+ * change
  */
 struct tessera_lending {
 	/** @node: in &tessera_bo.lendings */
 	struct list_head node;
-	/** @attach: how it is attached */
+	/** @attach: attachment of the importer */
 	struct dma_buf_attachment *attach;
 };
 
@@ -283,26 +332,33 @@ struct tessera_lending {
 struct tessera_bo {
 	/** @tbo: TTM object, embeds the GEM object */
 	struct ttm_buffer_object tbo;
-	/** @queue: where its paging is queued; holds a reference */
+	/** @queue: queue of its paging jobs; holds a reference */
 	struct tessera_paging_queue *queue;
-	/** @account: who pays; @queue's */
+	/** @account: account of @queue, which is charged */
 	struct tessera_account *account;
 	/** @id: unique per device, for traces and debugfs; never 0 */
 	u32 id;
 	/**
-	 * @root: of the VM it is private to, which has the reservation of all such; a
-	 * reference. NULL: the object's reservation is its own
+	 * @root: root object of the VM that it is private to, which owns the
+	 * shared reservation; holds a reference. NULL if the object has its own
+	 * reservation
 	 */
 	struct drm_gem_object *root;
-	/** @file: with @root or @user: the only one that may have handles of it; not to be followed */
+	/**
+	 * @file: with @root or @user, the only file that may have handles;
+	 * never dereferenced
+	 */
 	const struct drm_file *file;
 	/** @flags: DRM_TESSERA_BO_* */
 	u32 flags;
-	/** @supported: set of segment ids it may live in */
+	/** @supported: set of segment ids that it may be in */
 	u32 supported;
-	/** @evict_to: set of aperture segment ids to prefer on eviction */
+	/** @evict_to: set of aperture segment ids preferred on eviction */
 	u32 evict_to;
-	/** @preferred: segment ids in order: those asked for, then the rest of @supported */
+	/**
+	 * @preferred: segment ids in order of preference: those the client
+	 * asked for, then the rest of @supported
+	 */
 	u8 preferred[32];
 	/** @num_preferred: elements of @preferred */
 	u8 num_preferred;
@@ -310,104 +366,155 @@ struct tessera_bo {
 	u32 layout;
 	/** @pitch: bytes per row of a swizzled layout, else 0 */
 	u32 pitch;
-	/** @caching: of system pages, &enum ttm_caching */
+	/** @caching: caching of its system pages, &enum ttm_caching */
 	u32 caching;
-	/** @last_use: submission stamp, see tessera_residency_commit(); under resv */
+	/**
+	 * @last_use: stamp of the last submission, see
+	 * tessera_residency_commit(); changes under resv
+	 */
 	u64 last_use;
-	/** @passed: number of the search for victims that it resisted last */
+	/**
+	 * @passed: number of the last search for victims that could not evict
+	 * it
+	 */
 	u64 passed;
-	/** @holder: stamp of the submission in parts that relies on its place, see tessera_holder() */
+	/**
+	 * @holder: stamp of the split submission that holds it, see
+	 * tessera_holder()
+	 */
 	atomic64_t holder;
-	/** @held_until: when that is over at the latest, in jiffies */
+	/** @held_until: time in jiffies at which the hold expires */
 	unsigned long held_until;
-	/** @pins: who uses its pages, see tessera_residency_pin(); under resv */
+	/**
+	 * @pins: number of pins of its pages, see tessera_residency_pin();
+	 * changes under resv
+	 */
 	unsigned int pins;
-	/** @shown: how often it has been pinned to be scanned out, see mem/scanout.c; under resv */
+	/** @shown: number of pins for scanout, see mem/scanout.c; under resv */
 	unsigned int shown;
-	/** @mapped: how often the kernel has mapped it where it is, see cpu/vmap.c; under resv */
+	/**
+	 * @mapped: number of kernel mappings of its place in memory, see
+	 * cpu/vmap.c; under resv
+	 */
 	unsigned int mapped;
-	/** @fixed_at: GPU address while it is fixed, else 0; changes under resv */
+	/**
+	 * @fixed_at: GPU address while it is scanned out or mapped by the
+	 * kernel, else 0; changes under resv
+	 */
 	u64 fixed_at;
-	/** @dummy: page that mappings show since the device is gone, or NULL; under resv */
+	/**
+	 * @dummy: page that CPU mappings show after unplug, or NULL; under resv
+	 */
 	struct page *dummy;
-	/** @nowhere: what the kernel has mapped since the device is gone, see cpu/vmap.c; or NULL; under resv */
+	/**
+	 * @nowhere: memory that kernel mappings show after unplug, see
+	 * cpu/vmap.c, or NULL; under resv
+	 */
 	void *nowhere;
-	/** @listed: how often it is in residency lists, see vm/resident.c; under resv */
+	/**
+	 * @listed: number of its residency entries, see vm/resident.c; changes
+	 * under resv
+	 */
 	u64 listed;
-	/** @listings: those lists, &struct tessera_listing; under resv */
+	/**
+	 * @listings: its residency entries, &struct tessera_listing; under resv
+	 */
 	struct list_head listings;
-	/** @num_vmas: CPU mappings */
+	/** @num_vmas: number of CPU mappings */
 	atomic_t num_vmas;
-	/** @dmabuf: whose pages it has, another device's; a reference. NULL: its own */
+	/**
+	 * @dmabuf: dma-buf of an import, with a reference; NULL if the object
+	 * has its own pages
+	 */
 	struct dma_buf *dmabuf;
-	/** @borrow: how it has them */
+	/** @borrow: DMA mappings of an import */
 	struct tessera_borrow borrow;
-	/** @lendings: to other devices that are told when the pages change, see cpu/dmabuf.c; under resv */
+	/**
+	 * @lendings: importers that are told when the pages change, see
+	 * cpu/dmabuf.c; under resv
+	 */
 	struct list_head lendings;
-	/** @lent: one of those may use the pages; under resv */
+	/** @lent: one of @lendings may use the pages; under resv */
 	bool lent;
-	/** @user: whose memory it is, a process's; NULL: it is no user memory */
+	/** @user: memory of a process that backs it, or NULL */
 	struct tessera_user *user;
 	/**
-	 * @exported: it was, once, or was imported; so others may have put fences into its
-	 * reservation
+	 * @exported: it was exported or imported at some time, so its
+	 * reservation may contain foreign fences
 	 */
 	bool exported;
 	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */
 	bool copy_valid;
 	/**
-	 * @lost: a move failed, so that the contents are gone and what the object's
-	 * memory holds may be another's: it cannot be used any more
+	 * @lost: a move failed. The contents are lost, and its memory may hold
+	 * the data of another object, so it cannot be used any more
 	 */
 	atomic_t lost;
 	/**
-	 * @redrawn: a client inside the kernel has it, which draws all of it again when asked to: it is
-	 * empty where another one would be lost with its memory
+	 * @redrawn: belongs to a kernel client that redraws it on request. It
+	 * is cleared where another object would be lost
 	 */
 	bool redrawn;
-	/** @label: what user space calls it, or NULL; under resv */
+	/** @label: name given by user space, or NULL; under resv */
 	const char *label;
-	/** @instance: what it took the place of, and what takes its place */
+	/** @instance: its place in a family of renamed objects */
 	struct tessera_instance instance;
-	/** @window: what shows it to the CPU, where it takes one */
+	/** @window: its CPU windows */
 	struct tessera_cpu_window window;
-	/** @offer: whether its contents may be dropped */
+	/** @offer: its offer state */
 	struct tessera_bo_offer offer;
 	/** @donor: in &tessera_retain.donors, see mem/backing.c */
 	struct list_head donor;
-	/** @locks: CPU access */
+	/** @locks: its CPU locks */
 	struct tessera_bo_locks locks;
-	/** @trail: jobs that use it */
+	/** @trail: jobs that use it, for debug checks */
 	struct tessera_trail trail;
 	/** @num_evict_places: elements of @evict_places */
 	u8 num_evict_places;
-	/** @evict_places: where it goes on eviction, in order; the last is system memory */
+	/**
+	 * @evict_places: places for its eviction, in order; the last one is
+	 * system memory
+	 */
 	struct ttm_place evict_places[];
 };
 
 /**
- * struct tessera_bo_source - what a new object has of others
+ * struct tessera_bo_source - external pages or reservation of a new object
  */
 struct tessera_bo_source {
-	/** @root: of the VM it is private to, whose reservation it gets; or NULL */
+	/**
+	 * @root: root object of the VM that it is private to, which owns the
+	 * reservation; or NULL
+	 */
 	struct drm_gem_object *root;
-	/** @dmabuf: whose pages and reservation it gets, another device's; or NULL */
+	/**
+	 * @dmabuf: dma-buf that provides its pages and its reservation; or NULL
+	 */
 	struct dma_buf *dmabuf;
-	/** @sgt: those pages as this device sees them; NULL: it sees them when they are needed */
+	/**
+	 * @sgt: mapping of a static import; NULL if the pages are mapped when
+	 * they are needed
+	 */
 	struct sg_table *sgt;
-	/** @user: memory of the calling process, consumed even if the call fails; or NULL */
+	/**
+	 * @user: memory of the calling process, consumed even if the call
+	 * fails; or NULL
+	 */
 	struct tessera_user *user;
 };
 
 /**
- * struct tessera_bos - objects that a call names
+ * struct tessera_bos - objects of a handle list
  */
 struct tessera_bos {
 	/** @bos: the objects, with a reference each */
 	struct tessera_bo **bos;
 	/** @num: elements of @bos */
 	u32 num;
-	/** @exec: holds their reservations between tessera_bos_lock() and drm_exec_fini() */
+	/**
+	 * @exec: holds their reservations from tessera_bos_lock() to
+	 * drm_exec_fini()
+	 */
 	struct drm_exec exec;
 };
 
@@ -436,7 +543,10 @@ static inline u64 tessera_bo_bytes(const struct tessera_bo *bo)
 	return bo->tbo.base.size;
 }
 
-/* Whether the lock of the one is that of the other, as both are private to one VM. */
+/*
+ * Checks whether two objects share a reservation, because both are private to
+ * one VM.
+ */
 static inline bool tessera_bo_shares_lock(const struct tessera_bo *bo,
 					  const struct tessera_bo *other)
 {
@@ -444,27 +554,30 @@ static inline bool tessera_bo_shares_lock(const struct tessera_bo *bo,
 }
 
 /*
- * Whether any pages of a segment are good for it: only page tables lead to it, and what the CPU sees it sees page by
- * page.
+ * Checks whether an object may be scattered over a segment. Only page tables
+ * refer to such an object, and CPU accesses are resolved page by page.
  */
 static inline bool tessera_bo_may_scatter(const struct tessera_bo *bo)
 {
 	return bo->root;
 }
 
-/* How to ask for a place in a segment: as it is, without TTM making room. */
+/* Flags for a place in a segment. DESIRED keeps TTM from evicting. */
 static inline u32 tessera_bo_place_flags(const struct tessera_bo *bo)
 {
 	return TTM_PL_FLAG_DESIRED | (tessera_bo_may_scatter(bo) ? 0 : TTM_PL_FLAG_CONTIGUOUS);
 }
 
-/* Whether it stays where it is, as it is scanned out; final only under its reservation. */
+/*
+ * Checks whether an object is pinned at its place, for scanout or a kernel
+ * mapping. The result is stable only under its reservation.
+ */
 static inline bool tessera_bo_is_fixed(const struct tessera_bo *bo)
 {
 	return READ_ONCE(bo->fixed_at);
 }
 
-/* Whether a VM maps it; its reservation is held. */
+/* Checks whether a VM maps an object. The caller holds its reservation. */
 static inline bool tessera_bo_is_in_vm(const struct tessera_bo *bo)
 {
 	return !list_empty(&bo->tbo.base.gpuva.list);
@@ -476,8 +589,9 @@ static inline struct tessera_device *tessera_bo_device(const struct tessera_bo *
 }
 
 /*
- * Whether the CPU sees the system pages of an object only: what may not be in memory to be locked, or
- * has no CPU access of its own.
+ * Checks whether CPU mappings show only the system pages of an object. That
+ * holds if a locked object may not be in memory, or if it has no CPU access of
+ * its own.
  */
 static inline bool tessera_bo_shows_pages_only(const struct tessera_bo *bo)
 {
@@ -485,19 +599,25 @@ static inline bool tessera_bo_shows_pages_only(const struct tessera_bo *bo)
 	       DRM_TESSERA_BO_CPU_ACCESS;
 }
 
-/* Whether an object is offered, and not to be used; final only under its reservation. */
+/*
+ * Checks whether an object is offered and must not be used. The result is
+ * stable only under its reservation.
+ */
 static inline bool tessera_bo_is_offered(const struct tessera_bo *bo)
 {
 	return READ_ONCE(bo->offer.priority);
 }
 
-/* Whether mappings of an object show anything. */
+/* Checks whether CPU accesses to an object are possible. */
 static inline bool tessera_bo_has_view(const struct tessera_bo *bo)
 {
 	return (bo->flags & DRM_TESSERA_BO_CPU_ACCESS) || READ_ONCE(bo->locks.untracked);
 }
 
-/* NULL if there is no such handle; drop with tessera_bo_put(). */
+/*
+ * Returns NULL if there is no such handle. The caller drops the reference with
+ * tessera_bo_put().
+ */
 static inline struct tessera_bo *tessera_bo_lookup(struct drm_file *file, u32 handle)
 {
 	struct drm_gem_object *gem = drm_gem_object_lookup(file, handle);
@@ -523,7 +643,7 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 				     const struct drm_tessera_bo_create *args,
 				     const struct tessera_bo_source *from);
 
-/* Both valid while the reservation is held. */
+/* The results are valid while the reservation is held. */
 const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo);
 struct tessera_range *tessera_bo_range(struct tessera_bo *bo);
 u64 tessera_bo_segment_offset(struct tessera_bo *bo);
@@ -548,45 +668,58 @@ void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *pla
  * struct tessera_retain - spare system pages of objects in memory segments
  */
 struct tessera_retain {
-	/** @pages: how many there are */
+	/** @pages: number of retained pages */
 	atomic_long_t pages;
-	/** @limit: most of @pages, but for those that are being read; a debugfs knob */
+	/**
+	 * @limit: limit of @pages, which pages in use may exceed; a debugfs
+	 * knob
+	 */
 	unsigned long limit;
-	/** @keep_copy: page-in leaves the copy in them valid; a debugfs knob */
+	/**
+	 * @keep_copy: page-in leaves the copy in the pages valid; a debugfs
+	 * knob
+	 */
 	bool keep_copy;
-	/** @trim: gives up what is above that */
+	/** @trim: frees pages above @limit */
 	struct delayed_work trim;
-	/** @lock: protects what follows; taken with a reservation held, and in reclaim */
+	/**
+	 * @lock: protects the following members; taken with a reservation held,
+	 * and in reclaim
+	 */
 	struct mutex lock;
 	/** @donors: objects that may have pages for the shrinker, &tessera_bo.donor */
 	struct list_head donors;
-	/** @donated: pages of these; there may be fewer */
+	/** @donated: upper bound of their pages */
 	unsigned long donated;
 };
 
 /**
- * enum tessera_page_use - what somebody has done with pages since they were the other's
+ * enum tessera_page_use - accesses of one side since the last use by the other
  */
 enum tessera_page_use {
-	/** @TESSERA_PAGES_UNUSED: nothing */
+	/** @TESSERA_PAGES_UNUSED: no access */
 	TESSERA_PAGES_UNUSED,
-	/** @TESSERA_PAGES_READ: read, or had them mapped */
+	/** @TESSERA_PAGES_READ: read, or mapped for reading */
 	TESSERA_PAGES_READ,
-	/** @TESSERA_PAGES_WRITTEN: written, maybe */
+	/** @TESSERA_PAGES_WRITTEN: possibly written */
 	TESSERA_PAGES_WRITTEN,
-	/** @TESSERA_PAGES_NEW: they are new: cleared, or as somebody else has written them */
+	/** @TESSERA_PAGES_NEW: new pages, cleared or written by the kernel */
 	TESSERA_PAGES_NEW,
 };
 
 /**
- * struct tessera_page_users - who uses the pages of an object, see mem/coherence.c
+ * struct tessera_page_users - accesses to the pages of an object, see
+ * mem/coherence.c
  */
 struct tessera_page_users {
-	/** @cpu: since the device's use of them began */
+	/** @cpu: accesses of the CPU since the last use by the device */
 	enum tessera_page_use cpu;
-	/** @gpu: since the CPU's use of them began */
+	/** @gpu: accesses of the device since the last use by the CPU */
 	enum tessera_page_use gpu;
-	/** @unseen: jobs may have written them that the kernel did not look at, see there */
+	/**
+	 * @unseen: jobs may have written the pages without maintenance by the
+	 * kernel, see mem/coherence.c
+	 */
 	bool unseen;
 };
 
@@ -657,55 +790,65 @@ void tessera_hold_changed(struct tessera_device *tdev);
 /* mem/victims.c */
 
 /**
- * struct tessera_block - an occupied run of a segment
+ * struct tessera_block - an occupied extent of a segment
  *
- * What was there when somebody looked. Nothing but the reference to @bo lasts. The blocks of one object
- * give way together.
+ * A snapshot: only the reference to @bo stays valid. All blocks of an object
+ * are evicted together.
  */
 struct tessera_block {
 	/** @start: byte offset in the segment */
 	u64 start;
 	/** @size: bytes */
 	u64 size;
-	/** @bo: the object, with a reference; NULL if it is being destroyed, or elsewhere already */
+	/**
+	 * @bo: the object, with a reference; NULL if it is being destroyed, or
+	 * was moved away
+	 */
 	struct tessera_bo *bo;
-	/** @bo_id: its id, 0 if @bo is NULL */
+	/** @bo_id: id of @bo, 0 if that is NULL */
 	u32 bo_id;
-	/** @first: index of the first block of the same object; of that, what is said counts */
+	/**
+	 * @first: index of the first block of the same object, which has the
+	 * valid state
+	 */
 	u32 first;
-	/** @total: bytes of all of them */
+	/** @total: bytes of all blocks of the object */
 	u64 total;
-	/** @pinned: may not be moved nor evicted */
+	/** @pinned: may be neither moved nor evicted */
 	bool pinned;
-	/** @held: a submission in parts relies on its place */
+	/** @held: a split submission holds it */
 	bool held;
-	/** @busy: some job may still use it */
+	/** @busy: an unfinished job may use it */
 	bool busy;
-	/** @listed: some client has listed it as resident */
+	/** @listed: has a residency entry */
 	bool listed;
-	/** @offer: DRM_TESSERA_OFFER_* if its contents may be dropped, else 0 */
+	/**
+	 * @offer: DRM_TESSERA_OFFER_* if its contents may be dropped, else 0
+	 */
 	u8 offer;
-	/** @clean: its eviction copies nothing */
+	/** @clean: can be evicted without a copy */
 	bool clean;
 	/** @last_use: stamp of the last submission that used it */
 	u64 last_use;
-	/** @owner: index of the process that pays for it in &tessera_blocks.owners */
+	/** @owner: index of the charged process in &tessera_blocks.owners */
 	u32 owner;
 	/** @tier: &enum tessera_victim_tier, set by tessera_victims_rank() */
 	u8 tier;
-	/** @rank: order in which objects give way, lower goes first; likewise */
+	/**
+	 * @rank: order of eviction, lowest first; set by tessera_victims_rank()
+	 */
 	u32 rank;
 };
 
 /**
- * struct tessera_blocks - all occupied runs of a segment, in offset order
+ * struct tessera_blocks - all occupied extents of a segment, in offset order
  */
 struct tessera_blocks {
-	/** @block: the runs */
+	/** @block: the extents */
 	struct tessera_block *block;
 	/** @num: elements of @block */
 	u32 num;
-	/** @owners: the processes that have them, and, as the last one, who has looked */
+	/** @owners: the charged processes; the last element is the requester */
 	struct tessera_victim_owner *owners;
 	/** @num_owners: elements of @owners */
 	u32 num_owners;
@@ -714,39 +857,61 @@ struct tessera_blocks {
 };
 
 /**
- * struct tessera_room_rules - how room may be made for an object
+ * struct tessera_room_rules - constraints on evictions for an object, and
+ * results of a search
  */
 struct tessera_room_rules {
-	/** @evictions: how many objects may be evicted or pushed; counted down */
+	/**
+	 * @evictions: number of objects that may still be evicted or relocated
+	 */
 	u32 evictions;
 	/**
-	 * @compact: objects may be pushed together where there is room, but no gap. The caller
-	 * looks at what is in the way, and calls tessera_victims_forget() then
+	 * @compact: objects may be relocated if there is enough space, but no
+	 * gap. The caller looks at @contended and @fence, and calls
+	 * tessera_victims_forget()
 	 */
 	bool compact;
 	/**
-	 * @passes: over holds and claims: who relied on a place finds another; and over what is listed, or
-	 * within its owner's share, which goes last
+	 * @passes: ignore holds and claims; the holder finds another place.
+	 * Objects with residency entries, or within the share of their owner,
+	 * are evicted, too, but last
 	 */
 	bool passes;
 	/**
-	 * @ticket: objects locked with it count as not locked, be it for others that share their
-	 * lock; may be NULL
+	 * @ticket: reservations locked with it count as free, even if they are
+	 * shared by several objects; may be NULL
 	 */
 	struct ww_acquire_ctx *ticket;
-	/** @spares: whether an object stays whatever its rank says; no locks; may be NULL */
+	/**
+	 * @spares: returns true for an object that must not be evicted; takes
+	 * no locks; may be NULL
+	 */
 	bool (*spares)(struct tessera_bo *bo, void *data);
-	/** @data: for @spares */
+	/** @data: argument of @spares */
 	void *data;
-	/** @dying: set by a search that meets an object that is being destroyed */
+	/**
+	 * @dying: set by a search that finds an object that is being destroyed
+	 */
 	bool dying;
-	/** @held: the same if a submission in parts relies on the place of one */
+	/**
+	 * @held: set by a search that finds an object held by a split
+	 * submission
+	 */
 	bool held;
-	/** @contended: with @compact: in the way, as somebody had its lock; a reference, or NULL */
+	/**
+	 * @contended: with @compact, an object in the way, locked by another
+	 * thread; a reference, or NULL
+	 */
 	struct tessera_bo *contended;
-	/** @fence: likewise: something could not be pushed before that; a reference, or NULL */
+	/**
+	 * @fence: with @compact, a fence to wait for before an object can be
+	 * relocated; a reference, or NULL
+	 */
 	struct dma_fence *fence;
-	/** @blocker: receives why the object cannot come yet, see tessera_residency_bring() */
+	/**
+	 * @blocker: receives the reason if the object may not come yet, see
+	 * tessera_residency_bring()
+	 */
 	struct tessera_blocker *blocker;
 };
 
@@ -769,16 +934,17 @@ int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segmen
 /* mem/order.c */
 
 /**
- * struct tessera_walk - a walk through the ranges of a segment in the order of eviction
+ * struct tessera_walk - a walk through the ranges of a segment in the order of
+ * eviction
  */
 struct tessera_walk {
 	/** @mgr: the manager of the segment, locked while the walk lasts */
 	struct tessera_manager *mgr;
-	/** @wish: who wants memory */
+	/** @wish: the requester and its demand */
 	struct tessera_victim_wish wish;
-	/** @rules: how room may be made */
+	/** @rules: constraints on evictions */
 	struct tessera_room_rules *rules;
-	/** @pass: objects that have this number in &tessera_bo.passed are not victims */
+	/** @pass: objects with this number in &tessera_bo.passed are skipped */
 	u64 pass;
 	/** @last: the last &enum tessera_victim_tier that the walk visits */
 	u8 last;
@@ -812,14 +978,19 @@ int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 /* mem/residency.c */
 
 /**
- * struct tessera_blocker - why an object cannot come to a segment yet
+ * struct tessera_blocker - the reason why an object may not come to a segment
+ * yet
  *
- * There are fences, or an object. It is dealt with while no lock is held, see tessera_residency_unblock().
+ * Either fences or an object. The caller resolves it with no lock held, see
+ * tessera_residency_unblock().
  */
 struct tessera_blocker {
 	/** @foreign: foreign fences to wait for */
 	struct tessera_fences foreign;
-	/** @bo: an object that another device has to be asked for; a reference, or NULL */
+	/**
+	 * @bo: an object that needs a call to another device, which has to
+	 * release or provide its pages; a reference, or NULL
+	 */
 	struct tessera_bo *bo;
 };
 
@@ -850,7 +1021,7 @@ u64 tessera_residency_next_stamp(struct tessera_device *tdev);
 
 /* mem/scanout.c */
 
-/* For what is being destroyed to be gone, and what is being drawn into to be let go. */
+/* How long scanout waits for objects that are being destroyed or drawn into. */
 #define TESSERA_PASSING_TIMEOUT_MS	1000
 
 bool tessera_scanout_possible(struct tessera_bo *bo);

@@ -2,17 +2,20 @@
 /**
  * DOC: moves
  *
- * What has to happen for an object to change its place: one short function per kind of
- * move puts operations into a paging batch. Nothing here waits for the GPU: the
- * object's reservation gets the move's fence, and the range it leaves is free at
- * once, because the fence stays with the hole and whoever takes a piece of that waits for it.
+ * A move changes the placement of an object and copies its contents.
+ *
+ * One short function per kind of move adds operations to a paging batch.
+ * Nothing here waits for the GPU. The fence of the move goes into the
+ * reservation of the object. The old range is free at once: the fence stays
+ * with it as a release fence, and a new user of any part of the range waits for
+ * it.
  *
  * An object keeps its pages while it is in a memory segment, within limits (see
- * mem/backing.c). System memory holds linear bytes for what the CPU may map, so a swizzled object
- * is unswizzled on its way out and swizzled on its way in (SWZ-12). Others travel as
- * they are.
+ * mem/backing.c). If the CPU may map an object, its system pages hold linear
+ * bytes. A swizzled object is unswizzled when it is moved out and swizzled when
+ * it is moved in (SWZ-12). Other objects are copied without conversion.
  *
- * Called with the object's reservation held.
+ * Callers hold the reservation of the object.
  */
 
 #include <linux/dma-fence.h>
@@ -31,20 +34,20 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* A move in the making. */
+/* The state of a move. */
 struct move {
 	struct tessera_bo *bo;
 	struct ttm_operation_ctx *ctx;
-	/* Segments, NULL for system memory, and places there. */
+	/* Segments, NULL for system memory, and the placements there. */
 	const struct tessera_segment *from, *to;
 	struct tessera_range *from_range, *to_range;
-	/* Byte offsets of what is shifted inside a segment. */
+	/* Byte offsets of a relocation inside a segment. */
 	u64 from_offset, to_offset;
-	/* Runs that are left behind in @from. */
+	/* Number of extents that become free in @from. */
 	u32 num_left;
-	/* The bytes stay behind. */
+	/* The contents are not copied. */
 	bool dropped;
-	/* What is left behind in @from. */
+	/* Release fences of the extents that become free in @from. */
 	struct list_head departures;
 	struct tessera_paging_batch batch;
 };
@@ -54,7 +57,9 @@ static bool in_aperture(const struct tessera_segment *seg)
 	return seg && tessera_segment_is_aperture(seg);
 }
 
-/* Where bytes come from or go to: a range of a segment, or the pages. */
+/*
+ * The source or destination of a copy: a placement in a segment, or the pages.
+ */
 struct place {
 	const struct tessera_segment *seg;
 	const struct tessera_range *range;
@@ -74,7 +79,7 @@ static struct place place_memory(struct move *move, const struct tessera_segment
 	};
 }
 
-/* The pages, for the paging engine to read or to write. */
+/* The system pages of the object, for the paging engine to read or to write. */
 static struct place place_pages(struct move *move, bool write)
 {
 	tessera_coherence_for_device(move->bo, write);
@@ -85,7 +90,10 @@ static struct place place_pages(struct move *move, bool write)
 	};
 }
 
-/* From byte @at on; no more than @part bytes follow each other there. */
+/*
+ * Describes the bytes from @at on. Limits @part to the bytes that are
+ * contiguous there.
+ */
 static struct tessera_paging_side side_at(struct move *move, const struct place *place, u64 at,
 					  u64 *part)
 {
@@ -105,7 +113,7 @@ static struct tessera_paging_side side_at(struct move *move, const struct place 
 	return side;
 }
 
-/* A transfer for each piece that both have in one. */
+/* Adds a transfer for each part that is contiguous on both sides. */
 static int move_bytes(struct move *move, const struct place *from, const struct place *to,
 		      u32 pitch)
 {
@@ -124,14 +132,14 @@ static int move_bytes(struct move *move, const struct place *from, const struct 
 	return ret;
 }
 
-/* Bytes of the object in one of its runs: the last one may be larger. */
+/* Bytes of the object in an extent. The last extent may be larger than that. */
 static u64 run_covers(struct move *move, const struct tessera_run *run)
 {
 	return min(tessera_run_bytes(run),
 		   tessera_bo_bytes(move->bo) - (run->at << PAGE_SHIFT));
 }
 
-/* Operations on a run of the object's old or new range. */
+/* Operations on one extent of the old or new placement. */
 static int run_allocate(struct move *move, const struct tessera_run *run)
 {
 	return tessera_paging_mark(&move->batch, move->to, tessera_run_offset(run),
@@ -185,7 +193,10 @@ static int each_run(struct move *move, struct tessera_range *range,
 	return ret;
 }
 
-/* First placement clears; otherwise the bytes come from the pages. */
+/*
+ * Moves an object into memory. Without contents, its memory is cleared;
+ * otherwise the contents come from the pages.
+ */
 static int move_in(struct move *move)
 {
 	struct tessera_bo *bo = move->bo;
@@ -209,7 +220,7 @@ static int move_in(struct move *move)
 	return move_bytes(move, &src, &dst, bo->pitch);
 }
 
-/* What the pages hold is what memory does. */
+/* Evicts without a copy, because the pages hold the same bytes as memory. */
 static int move_keep_copy(struct move *move)
 {
 	tessera_assert(tessera_bo_device(move->bo), !tessera_trail_is_written(&move->bo->trail));
@@ -217,13 +228,16 @@ static int move_keep_copy(struct move *move)
 	return each_run(move, move->from_range, run_discard);
 }
 
-/* Memory to pages, unless the pages still have the same bytes. */
+/* Copies memory to pages, unless the pages hold the same bytes. */
 static int move_out_bytes(struct move *move)
 {
 	struct tessera_bo *bo = move->bo;
 	struct place src, dst;
 
-	/* A move that fails makes TTM drop the pages, and these here are new then. */
+	/*
+	 * After a failed move TTM has freed the pages. Pages that are not
+	 * retained are new, so copy_valid alone is not enough.
+	 */
 	if (bo->copy_valid && tessera_backing_is_retained(bo))
 		return move_keep_copy(move);
 
@@ -233,14 +247,14 @@ static int move_out_bytes(struct move *move)
 	return move_bytes(move, &src, &dst, bo->pitch);
 }
 
-/* Not if the pages still have them. */
+/* The contents of an offered object, unless its system pages still hold them. */
 static bool may_drop(struct tessera_bo *bo)
 {
 	return tessera_bo_is_offered(bo) &&
 	       !(bo->copy_valid && tessera_backing_is_retained(bo));
 }
 
-/* What its client can do without does not travel. */
+/* Gives up the old range without a copy. */
 static int move_drop(struct move *move)
 {
 	return each_run(move, move->from_range, run_discard) ?:
@@ -279,7 +293,10 @@ static int move_build(struct move *move)
 	if (tessera_segment_is_memory(move->from) && !move->to)
 		return move_out(move);
 
-	/* Apertures: the pages stay, only what shows them changes. */
+	/*
+	 * An aperture maps the pages in place. Only a move from memory to an
+	 * aperture copies, after the pages are mapped.
+	 */
 	if (in_aperture(move->from)) {
 		ret = each_run(move, move->from_range, run_unmap);
 		if (ret || !move->to)
@@ -293,7 +310,10 @@ static int move_build(struct move *move)
 	return ret;
 }
 
-/* Give the old place back now: whatever is placed there next waits for @fence. The pages stay. */
+/*
+ * Frees the old range now. The next user of the range waits for @fence. The
+ * pages are kept.
+ */
 static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 				  struct ttm_resource *new_mem)
 {
@@ -312,7 +332,10 @@ static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 	ttm_bo_assign_mem(tbo, new_mem);
 }
 
-/* The bytes are in memory now. What to do with the pages they came from? */
+/*
+ * Finishes a move into memory. Decides whether the pages are kept and still
+ * valid.
+ */
 static void move_finish_page_in(struct move *move, struct dma_fence *fence,
 				struct ttm_resource *new_mem)
 {
@@ -322,13 +345,14 @@ static void move_finish_page_in(struct move *move, struct dma_fence *fence,
 	if (had_pages)
 		tessera_backing_retain(bo, fence);
 	/*
-	 * Pages allocated later are written by an eviction before anybody reads them. Only those
-	 * who have borrowed them do not ask how it went.
+	 * An eviction writes pages that are allocated later, so they need not
+	 * be cleared. Importers are the exception: they may read the pages even
+	 * if the eviction fails.
 	 */
 	if (list_empty(&bo->lendings))
 		bo->tbo.ttm->page_flags &= ~TTM_TT_FLAG_ZERO_ALLOC;
 	move_finish_pipelined(move, fence, new_mem);
-	/* Jobs of a VM that maps it do not say that they write it. */
+	/* Jobs of a VM do not declare which objects they write. */
 	bo->copy_valid = had_pages && !tessera_bo_is_in_vm(bo) &&
 			 READ_ONCE(tessera_bo_device(bo)->retain->keep_copy);
 }
@@ -351,7 +375,10 @@ static void move_finish(struct move *move, struct dma_fence *fence, struct ttm_r
 		tessera_backing_add_donor(move->bo);
 }
 
-/* The device is gone and the contents of its memory with it. */
+/*
+ * Moves an object of an unplugged device. Its contents are lost with the device
+ * memory.
+ */
 static int move_lost(struct tessera_bo *bo, struct ttm_resource *new_mem)
 {
 	if (tessera_resource_segment(new_mem))
@@ -365,7 +392,10 @@ static int move_lost(struct tessera_bo *bo, struct ttm_resource *new_mem)
 	return 0;
 }
 
-/* Pages of zeroes, also if the object's own were given up while it was in memory. */
+/*
+ * Provides zeroed pages, even if the object's pages were freed while it was in
+ * memory.
+ */
 static int move_clear(struct move *move)
 {
 	ttm_tt_mark_for_clear(move->bo->tbo.ttm);
@@ -374,8 +404,9 @@ static int move_clear(struct move *move)
 }
 
 /*
- * The device was reset, so nothing is asked of it: an object leaves the memory it was in
- * with the copy that its pages hold, if they do.
+ * Moves an object after a reset without using the device. The contents are
+ * those of the object's pages, if these hold a valid copy. Otherwise they are
+ * lost.
  */
 static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 {
@@ -400,7 +431,10 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 	return 0;
 }
 
-/* All that can fail of queueing: the object's users and those of its new place come first. */
+/*
+ * Does everything of the queueing that can fail. The batch waits for the users
+ * of the object and for the release fences of its new place.
+ */
 static int move_prepare(struct move *move)
 {
 	struct tessera_device *tdev = tessera_bo_device(move->bo);
@@ -408,7 +442,10 @@ static int move_prepare(struct move *move)
 	int ret;
 	u32 i;
 
-	/* Others may have taken what was reserved, when they moved what was lent or borrowed. */
+	/*
+	 * Fence slots that the caller has reserved may be used up by an
+	 * exporter, or by importers that were told of the move.
+	 */
 	ret = dma_resv_reserve_fences(move->bo->tbo.base.resv, 1);
 	if (!ret)
 		ret = tessera_paging_prepare(&move->batch, move->bo->tbo.base.resv);
@@ -424,7 +461,7 @@ static int move_prepare(struct move *move)
 	return ret;
 }
 
-/* Nothing shows the CPU where it was. */
+/* Checks that no CPU window and no CPU mapping shows the old place. */
 static void check_unseen(struct move *move)
 {
 	struct tessera_device *tdev = tessera_bo_device(move->bo);
@@ -435,8 +472,9 @@ static void check_unseen(struct move *move)
 }
 
 /*
- * The whole batch, made and queued: @build says what it is to do, while addresses of the object lead nowhere.
- * An error pointer means that nothing has happened.
+ * Builds and queues the whole batch. @build adds the operations of the move. VM
+ * mappings of the object are invalid while these run. On error, nothing has
+ * changed.
  */
 static struct dma_fence *move_queue(struct move *move, int (*build)(struct move *move))
 {
@@ -465,7 +503,7 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 {
 	struct dma_fence *fence;
 
-	/* What is dropped cannot get lost. */
+	/* If the contents are dropped, a failed batch loses nothing. */
 	move->dropped = tessera_segment_is_memory(move->from) && !move->to && may_drop(move->bo);
 	move->num_left = move->from ? move->from_range->num_runs : 0;
 	fence = move_queue(move, move_build);
@@ -484,12 +522,12 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 /**
  * tessera_move_to() - move an object to a new resource
  * @bo: the object, reservation held with a fence slot free
- * @ctx: how to sleep and allocate
- * @new_mem: where to; the object's on success
+ * @ctx: operation context
+ * @new_mem: the new resource; it belongs to the object after a success
  * @hop: set on -EMULTIHOP
  *
- * Return: 0, -EMULTIHOP if the object has to go to @hop first, -ENODEV if the device
- * is gone, or another error.
+ * Return: 0, -EMULTIHOP if the object has to go to @hop first, -ENODEV if the
+ * device is unplugged, or another error.
  */
 int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 		    struct ttm_resource *new_mem, struct ttm_place *hop)
@@ -513,7 +551,7 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 		return 0;
 	}
 
-	/* The pages change hands on the way in from system memory only. */
+	/* Only moves from system memory retain the pages. */
 	if (in_aperture(move.from) && tessera_segment_is_memory(move.to)) {
 		*hop = (struct ttm_place) { .mem_type = TTM_PL_SYSTEM };
 		return -EMULTIHOP;
@@ -522,7 +560,10 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return move_lost(bo, new_mem);
 
-	/* What others use of it are its pages. */
+	/*
+	 * Importers use the pages of a pinned object, so it must not move to
+	 * memory if it supports an aperture.
+	 */
 	tessera_assert(tdev, !bo->pins || !move.to || in_aperture(move.to) ||
 		       !tessera_bo_apertures(bo, false));
 	tdev->upcalls->moves(bo);
@@ -546,7 +587,9 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 
 /* ---- Inside a segment -------------------------------------------------------- */
 
-/* Declare the part of the range at @offset outside of it at @other. */
+/*
+ * Marks the bytes of the range at @offset that are outside the range at @other.
+ */
 static int within_mark(struct move *move, u64 offset, u64 other, u32 mark)
 {
 	u64 bytes = tessera_range_bytes(move->to_range);
@@ -643,11 +686,12 @@ static int inside_end(struct move *move, int ret, int idx)
 }
 
 /**
- * tessera_move_within() - move an object inside its segment
- * @bo: the object, reservation held, in a segment, in one piece
- * @offset: the new byte offset; it may overlap the old one
+ * tessera_move_within() - relocate an object inside its segment
+ * @bo: the object, reservation held, in a segment, contiguous
+ * @offset: the new byte offset; the new range may overlap the old one
  *
- * Return: 0, -ENOSPC if the place is not free, -EINVAL if it is in pieces, -ENODEV, or another error.
+ * Return: 0, -ENOSPC if the range is not free, -EINVAL if the object is not
+ * contiguous, -ENODEV, or another error.
  */
 int tessera_move_within(struct tessera_bo *bo, u64 offset)
 {
@@ -665,12 +709,13 @@ int tessera_move_within(struct tessera_bo *bo, u64 offset)
 }
 
 /**
- * tessera_move_rebind() - an object in an aperture has other pages
+ * tessera_move_rebind() - map changed pages of an object into its aperture
  * @bo: the object, reservation held, in an aperture
  *
- * It stays where it is, and so do addresses that lead to it.
+ * The placement of the object, and GPU addresses of it, do not change.
  *
- * Return: 0, -ENODEV, or another error; then it shows the pages it had.
+ * Return: 0, -ENODEV, or another error; on error the aperture shows the old
+ * pages.
  */
 int tessera_move_rebind(struct tessera_bo *bo)
 {

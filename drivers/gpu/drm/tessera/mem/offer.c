@@ -2,17 +2,23 @@
 /**
  * DOC: offers
  *
- * A client can do without the contents of an object for a while: it offers it, and must not use it
- * until it has it back (RES-8). What is offered goes first when a segment is short (pure/victim.c),
- * and its bytes are dropped instead of moved (mem/move.c); in no segment, its pages are when the kernel is short
- * of memory (mem/backing.c). Both come behind the jobs that use it. Reclaiming says whether that has
- * happened; then the object is like a new one.
+ * A client offers an object if it can do without the contents for a while, and
+ * must not use the object until it has reclaimed it (RES-8).
  *
- * An offered object is in no aperture: so its pages can go without asking the device. It is one
- * client's alone: what has another handle, or was exported, is not offered, and what is offered not
- * exported.
+ * Offered objects are evicted first when a segment is short of space
+ * (pure/victim.c), and their contents are dropped instead of copied
+ * (mem/move.c). The pages of an offered object outside all segments are dropped
+ * when the kernel is short of memory (mem/backing.c). Both happen only after
+ * the jobs that use the object. Reclaiming tells the client whether the
+ * contents are lost. A reclaimed object without contents is like a new one.
  *
- * All objects of a call are locked at once, so that it is done or has no effect.
+ * An offered object is in no aperture, so its pages can be freed without
+ * waiting for the device. It belongs to one client alone: an object with a
+ * second handle, or one that was exported, cannot be offered, and an offered
+ * object cannot be exported.
+ *
+ * A call locks all its objects at once, so that it either succeeds or has no
+ * effect.
  */
 
 #include <linux/slab.h>
@@ -27,7 +33,9 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* Objects of a VM have one lock, so that taking it again does not tell who comes again. */
+/*
+ * Locking does not find duplicates, because the objects of a VM share one lock.
+ */
 static bool set_names_twice(struct tessera_bos *set)
 {
 	bool twice = false;
@@ -43,7 +51,10 @@ static bool set_names_twice(struct tessera_bos *set)
 	return twice;
 }
 
-/* All that a list names is locked then; on failure nothing is. -EINVAL: an object twice. */
+/*
+ * Looks up and locks all objects of a list. On failure none is locked. Returns
+ * -EINVAL if the list names an object twice.
+ */
 static int set_begin(struct tessera_bos *set, struct drm_file *file, const void *list,
 		     size_t stride, u32 num)
 {
@@ -95,7 +106,9 @@ static int offer_leave_aperture(struct tessera_bo *bo)
 
 static void offer_one(struct tessera_bo *bo, u32 priority)
 {
-	/* Accesses fault from now on, and find nothing. */
+	/*
+	 * CPU accesses fault from now on, and the fault handler refuses them.
+	 */
 	ttm_bo_unmap_virtual(&bo->tbo);
 	tessera_bo_device(bo)->upcalls->window_close(bo);
 	tessera_mapped_check_none(bo);
@@ -104,7 +117,10 @@ static void offer_one(struct tessera_bo *bo, u32 priority)
 	tessera_order_update(bo);
 	if (!tessera_bo_segment(bo))
 		tessera_backing_add_donor(bo);
-	/* Whoever has listed it as resident does not miss it, wherever it was. */
+	/*
+	 * The object no longer counts as missing for the clients that have
+	 * listed it as resident, wherever it is.
+	 */
 	tessera_bo_device(bo)->upcalls->moved(bo);
 	trace_tessera_offer(bo->id, priority);
 }
@@ -116,7 +132,7 @@ static int offer_locked(struct tessera_bos *set, u32 priority)
 
 	for (i = 0; i < set->num && !ret; i++)
 		ret = offer_check(set->bos[i]);
-	/* Where it is makes no difference to anybody. */
+	/* If a later step fails, the objects that have left are still valid. */
 	for (i = 0; i < set->num && !ret; i++)
 		ret = offer_leave_aperture(set->bos[i]);
 	for (i = 0; i < set->num && !ret; i++)
@@ -126,13 +142,14 @@ static int offer_locked(struct tessera_bos *set, u32 priority)
 }
 
 /**
- * tessera_offer() - do without the contents of objects
- * @file: whose they are
+ * tessera_offer() - offer the contents of objects
+ * @file: the open file that owns the objects
  * @list: their handles
- * @num: how many
+ * @num: number of elements in @list
  * @priority: DRM_TESSERA_OFFER_*
  *
- * Return: 0, or one of the errors of &struct drm_tessera_offer, with nothing offered.
+ * Return: 0, or one of the errors of &struct drm_tessera_offer, with nothing
+ * offered.
  */
 int tessera_offer(struct drm_file *file, const struct drm_tessera_offer_bo *list, u32 num,
 		  u32 priority)
@@ -153,8 +170,9 @@ int tessera_offer(struct drm_file *file, const struct drm_tessera_offer_bo *list
 /* ---- Reclaim ------------------------------------------------------------------- */
 
 /*
- * Without contents, and somewhere: the fault handler asks where. Does not wait for those who still use
- * what it had. If it fails half way it can be done again.
+ * Makes an object that has lost its contents like a new one. It needs a
+ * placement, because the fault handler looks at it. Does not wait for the jobs
+ * that use the old memory. The call can be repeated after a failure.
  */
 static int reclaim_as_new(struct tessera_bo *bo)
 {
@@ -173,7 +191,10 @@ static void reclaim_one(struct tessera_bo *bo, u32 *result)
 	bo->offer.lost = false;
 	WRITE_ONCE(bo->offer.priority, 0);
 	tessera_order_update(bo);
-	/* Whoever has listed it as resident misses it from now on. */
+	/*
+	 * The object counts as missing again for the clients that have listed
+	 * it as resident.
+	 */
 	tessera_bo_device(bo)->upcalls->moved(bo);
 }
 
@@ -198,12 +219,13 @@ static int reclaim_locked(struct tessera_bos *set, struct drm_tessera_reclaim_bo
 }
 
 /**
- * tessera_reclaim() - have offered objects back
- * @file: whose they are
- * @list: their handles; receives what became of each
- * @num: how many
+ * tessera_reclaim() - take back offered objects
+ * @file: the open file that owns the objects
+ * @list: their handles; receives for each whether its contents are lost
+ * @num: number of elements in @list
  *
- * Return: 0, or one of the errors of &struct drm_tessera_reclaim, with nothing reclaimed.
+ * Return: 0, or one of the errors of &struct drm_tessera_reclaim, with nothing
+ * reclaimed.
  */
 int tessera_reclaim(struct drm_file *file, struct drm_tessera_reclaim_bo *list, u32 num)
 {

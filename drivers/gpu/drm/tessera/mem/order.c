@@ -2,23 +2,26 @@
 /**
  * DOC: order of eviction
  *
- * The order in which the objects of a segment give way, as an iterator. Each
- * process has a tree of its placements in the segment (&struct tessera_tenant),
- * sorted as pure/victim.c wants the blocks of one owner. An iterator step
- * compares the next candidate of each process. So an eviction costs the number
- * of processes that have memory in the segment, times the number of victims. It
- * does not depend on the number of objects.
+ * An iterator over the objects of a segment in the order in which they are
+ * evicted. Each process has a tree of its placements in the segment (&struct
+ * tessera_tenant), in the order that pure/victim.c defines for the blocks of
+ * one owner. An iterator step compares the next candidates of all processes.
+ * The cost of an eviction is therefore the number of processes with memory in
+ * the segment, times the number of victims. It does not depend on the number of
+ * objects.
  *
- * A change that moves an object towards the front of the order sorts it again at
- * once: an offer, and the end of its last residency entry. A use moves an object
- * towards the back. Submissions do not sort the objects that they use, as
- * that takes the lock of the manager. They write &tessera_bo.last_use only. An
- * iterator that meets an object with a newer stamp than its place in the tree
- * puts the object where it belongs, and goes on. It does that once per object and
- * use, however often other clients evict meanwhile.
+ * A change that moves an object towards the front of the order sorts the object
+ * again at once. An offer and the end of its last residency entry are changes
+ * of that kind. A use moves an object towards the back. A submission does not
+ * sort the objects that it uses, because that would take the manager's lock. It
+ * only writes &tessera_bo.last_use. An iterator that meets an object with a
+ * newer stamp than its place in the tree sorts the object again and continues.
+ * This happens once per object and use, however often other clients evict
+ * meanwhile.
  *
- * Objects that are fixed, held by a submission in parts, or being destroyed stay
- * in the tree, and the iterator passes over them.
+ * Objects that are fixed, held by a split submission, or being destroyed stay
+ * in the tree, and the iterator skips them. With &tessera_room_rules.passes it
+ * returns held objects, too.
  */
 
 #include <linux/kref.h>
@@ -31,9 +34,11 @@
 #include "tessera_device.h"
 
 /**
- * tessera_order_describe() - &tessera_manager.describe
+ * tessera_order_describe() - describe a range for the tree of its process
  * @tbo: the object
  * @range: its range
+ *
+ * The callback &tessera_manager.describe.
  *
  * Return: the account of the object.
  */
@@ -50,7 +55,8 @@ struct tessera_account *tessera_order_describe(struct ttm_buffer_object *tbo,
 }
 
 /**
- * tessera_order_update() - an object has been offered or reclaimed, or is listed or no longer so
+ * tessera_order_update() - sort an object again after a change of its offer or
+ * residency entries
  * @bo: the object, reservation held
  */
 void tessera_order_update(struct tessera_bo *bo)
@@ -66,7 +72,10 @@ void tessera_order_update(struct tessera_bo *bo)
 	mutex_unlock(&mgr->lock);
 }
 
-/* The object that may have to leave a range, or NULL. Valid while the manager is locked. */
+/*
+ * Returns the object that may be evicted from a range, or NULL. The object is
+ * valid while the manager is locked.
+ */
 static struct tessera_bo *candidate(const struct tessera_walk *walk,
 				    const struct tessera_range *range)
 {
@@ -74,7 +83,7 @@ static struct tessera_bo *candidate(const struct tessera_walk *walk,
 	struct tessera_room_rules *rules = walk->rules;
 	struct tessera_bo *bo;
 
-	/* Ghosts and dying objects leave by themselves. */
+	/* Ghost objects and dying objects are freed without an eviction. */
 	if (!tbo || !tessera_bo_is_tessera(tbo) || !kref_read(&tbo->base.refcount)) {
 		rules->dying = true;
 		return NULL;
@@ -90,7 +99,7 @@ static struct tessera_bo *candidate(const struct tessera_walk *walk,
 	return bo;
 }
 
-/* Sorts a range again that was used since, and returns what comes next. */
+/* Sorts a range again that was used since, and returns the next node. */
 static struct rb_node *reorder(struct tessera_walk *walk, struct tessera_tenant *tenant,
 			       struct tessera_range *range)
 {
@@ -101,7 +110,7 @@ static struct rb_node *reorder(struct tessera_walk *walk, struct tessera_tenant 
 	return before ? rb_next(before) : rb_first_cached(&tenant->order);
 }
 
-/* Makes the first candidate from @node on the next one of its process. */
+/* Finds the next candidate of a process, starting at @node. */
 static void settle(struct tessera_walk *walk, struct tessera_tenant *tenant, struct rb_node *node)
 {
 	struct tessera_range *range;
@@ -130,18 +139,21 @@ static void settle(struct tessera_walk *walk, struct tessera_tenant *tenant, str
 		tessera_victim_classify(&walk->wish, &tenant->owner, &tenant->block);
 		if (tenant->block.tier <= walk->last)
 			tenant->next = node;
-		/* All that follow are at least as hard to get. */
+		/*
+		 * All later candidates of the process are in the same tier or a
+		 * higher one.
+		 */
 		return;
 	}
 }
 
 /**
- * tessera_order_begin_locked() - go to the first range that gives way
+ * tessera_order_begin_locked() - start at the first range to evict
  * @walk: the walk
  * @mgr: the manager of the segment, locked until the walk is over
- * @bo: the object that wants a place there
- * @want: bytes that its process wants there beyond what it has
- * @rules: how room may be made
+ * @bo: the object that needs space there
+ * @want: bytes that its process wants there in addition to what it has
+ * @rules: constraints on the search
  * @pass: number of the search, see &tessera_bo.passed
  */
 void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manager *mgr,
@@ -173,10 +185,11 @@ void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manage
 }
 
 /**
- * tessera_order_next_locked() - go on
+ * tessera_order_next_locked() - return the next range to evict
  * @walk: the walk
  *
- * Return: the next range, valid while the manager is locked; NULL: nothing else gives way.
+ * Return: the range, valid while the manager is locked; NULL if no further
+ * object may be evicted.
  */
 struct tessera_range *tessera_order_next_locked(struct tessera_walk *walk)
 {

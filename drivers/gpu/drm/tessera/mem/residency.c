@@ -2,37 +2,51 @@
 /**
  * DOC: residency
  *
- * Where an object goes: to one of its segments in order of preference, first as they are,
- * then with victims (mem/victims.c); or to the place that a plan has for it. What is private to a VM takes whatever
- * pages there are, all else one piece. Called with
- * the object's reservation held, by submissions and CPU faults.
+ * Residency code brings an object into a segment.
  *
- * While its pages are pinned an object is in an aperture or in system memory, and moves between
- * these. Nobody can fill a segment like this with what does not give way.
+ * The object goes to one of its segments in order of preference, at first
+ * without evictions, then with them (mem/victims.c). A plan names an exact
+ * place instead. Objects that are private to a VM take any free pages; all
+ * others are contiguous. Submissions and CPU faults call this with the
+ * reservation of the object held.
+ *
+ * An object with pinned pages stays in an aperture or in system memory, and
+ * moves between these. A client can therefore not fill a memory segment with
+ * objects that cannot be evicted.
  *
  * Moves and foreign fences
  * ------------------------
  *
- * A foreign fence is one that no job of this device signals. Other devices and user space put foreign
- * fences into the reservations of exported and imported objects.
+ * A foreign fence is a fence that no job of this device signals. Other devices
+ * and user space add foreign fences to the reservations of exported and
+ * imported objects.
  *
- * No move waits for one. Only this device reaches its memory segments (there is no peer-to-peer), so what a foreign
- * fence guards are an object's system pages:
+ * No move waits for a foreign fence. There is no peer-to-peer access, so only
+ * this device reaches its memory segments, and a foreign fence protects only
+ * the system pages of an object:
  *
- * - A move out of a memory segment, or inside one, waits for jobs of this device only. No other device uses the
- *   pages of an object that is in memory: see the next two rules.
- * - An object comes from its pages to a memory segment when no other device has the pages (&tessera_bo.lent) and
- *   no foreign fence at the object is unsignalled.
- * - An aperture and page tables show the pages as they are. An object comes to an aperture when the exporter's moves
- *   are done (DMA_RESV_USAGE_KERNEL), so that jobs at virtual addresses find the bytes.
+ * - A move out of a memory segment, or inside one, waits for jobs of this
+ *   device only. The next two rules ensure that no other device uses the pages
+ *   of an object in memory.
+ * - An object moves from its pages to a memory segment only when no other
+ *   device uses the pages (&tessera_bo.lent) and all foreign fences of the
+ *   object have signalled.
+ * - An aperture and page tables show the pages in place. An object comes to an
+ *   aperture when the moves of the exporter are finished
+ *   (DMA_RESV_USAGE_KERNEL), so that jobs at virtual addresses find valid
+ *   contents.
  *
- * An object that may not come to memory yet is used in an aperture, if that serves. Otherwise the client that wants the
- * object waits, with nothing held and before anything is armed (&struct tessera_blocker), and the rules are applied again
- * under the reservation. So the time that an eviction, a range, a paging queue or a page table takes depends on jobs of
- * this device alone. The alternative, to let moves wait for foreign fences, makes a range, a queue and page tables
- * unavailable for as long as user space likes, and needs an order between those moves and all others.
+ * An object that may not come to memory yet is used in an aperture, if that
+ * serves. Otherwise the client that wants the object waits with no lock held
+ * and nothing armed (&struct tessera_blocker). After that the rules are applied
+ * again under the reservation. The time that an eviction, a range, a paging
+ * queue or a page table takes therefore depends on jobs of this device alone.
+ * The alternative is to let moves wait for foreign fences. This was rejected,
+ * because user space could then block ranges, queues and page tables for any
+ * time, and because such moves would need an order with all others.
  *
- * No job of this device waits for a foreign fence either: its client has waited in the call (exec/foreign.c).
+ * No job of this device waits for a foreign fence either: its client has waited
+ * in the ioctl (exec/foreign.c).
  */
 
 #include <linux/dma-fence.h>
@@ -49,17 +63,24 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* Room may come and go between an attempt and a look at what it failed for. */
+/*
+ * Limits retries. Space may appear between a failed attempt and the search for
+ * its reason.
+ */
 #define PLACE_TRIES		4
 
 /*
- * Move to one place of one segment, or fail: "desired" keeps TTM from evicting.
- * TTM says -ENOMEM for "no room"; a look at the holes tells that from the other meaning.
+ * Moves an object to one place of a segment without evictions, because the
+ * place is "desired". TTM returns -ENOMEM for a lack of space, too. The free
+ * space of the manager tells the two cases apart.
  */
 static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 		    u64 start, u64 end, bool passes)
 {
-	/* Half a plan may be running already: a signal must not end the other half. */
+	/*
+	 * Parts of the plan may be running already, so a signal must not
+	 * interrupt the rest.
+	 */
 	struct ttm_operation_ctx ctx = { .interruptible = false };
 	struct ttm_place place =
 		tessera_segment_place(seg, start, end, tessera_bo_place_flags(bo) |
@@ -68,7 +89,10 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
 	int try, ret;
 
-	/* A hole may have come up since: then another try tells what is short. */
+	/*
+	 * If space has appeared meanwhile, another attempt finds the true
+	 * reason.
+	 */
 	for (try = 0; try < PLACE_TRIES; try++) {
 		ret = ttm_bo_validate(&bo->tbo, &placement, &ctx);
 		if (ret != -ENOMEM)
@@ -85,12 +109,13 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 }
 
 /**
- * tessera_residency_segment_serves() - ask whether a job can use an object in a segment
+ * tessera_residency_segment_serves() - check whether a job can use an object in
+ * a segment
  * @bo: the object
  * @seg: the segment, or NULL
  * @write: the job writes it
  *
- * Return: true if so.
+ * Return: true if it can.
  */
 bool tessera_residency_segment_serves(struct tessera_bo *bo, const struct tessera_segment *seg,
 				      bool write)
@@ -100,10 +125,11 @@ bool tessera_residency_segment_serves(struct tessera_bo *bo, const struct tesser
 }
 
 /**
- * tessera_residency_foreign() - look for foreign fences at an object
- * @bo: the object; the answer lasts as long as its reservation is held
- * @usage: which fences count
- * @found: those that have not signalled are added
+ * tessera_residency_foreign() - collect the unsignalled foreign fences of an
+ * object
+ * @bo: the object; the result is stable as long as its reservation is held
+ * @usage: which fences to check
+ * @found: the fences are added to it
  *
  * Return: 0 or -ENOMEM.
  */
@@ -131,12 +157,15 @@ int tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage,
 }
 
 /**
- * tessera_residency_may_come() - ask whether an object may come to a segment now
+ * tessera_residency_may_come() - check whether an object may come to a segment
+ * now
  * @bo: the object, reservation held
  * @seg: the segment
- * @blocker: receives why not; without an object before
+ * @blocker: receives the reason if it may not; contains no object before the
+ * call
  *
- * Return: 0; -EINPROGRESS: to be called again after tessera_residency_unblock(); or -ENOMEM.
+ * Return: 0; -EINPROGRESS if the caller has to call tessera_residency_unblock()
+ * and try again; or -ENOMEM.
  */
 int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segment *seg,
 			       struct tessera_blocker *blocker)
@@ -153,7 +182,9 @@ int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segme
 		return ret ?: -EINPROGRESS;
 	if (!(bo->dmabuf && !bo->tbo.sg) && !(memory && bo->lent))
 		return 0;
-	/* Idle, as far as can be seen. */
+	/*
+	 * No fence is pending. The other device has to be asked for the pages.
+	 */
 	tessera_bo_get(bo);
 	blocker->bo = bo;
 
@@ -163,12 +194,13 @@ int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segme
 /**
  * tessera_residency_bring() - bring an object into a segment
  * @bo: the object, reservation held, not in that segment
- * @seg: one that it may be in
- * @evict: others may have to go
- * @rules: how room may be made for it then
+ * @seg: a segment that it may be in
+ * @evict: other objects may be evicted
+ * @rules: constraints on evictions
  *
- * Return: 0; -ENOSPC if it does not fit; -EAGAIN if the segment is closed for the moment, and
- * @rules do not pass over that; -EINPROGRESS as of tessera_residency_may_come(); or another error.
+ * Return: 0; -ENOSPC if it does not fit; -EAGAIN if the segment is claimed and
+ * @rules do not ignore claims; -EINPROGRESS from tessera_residency_may_come();
+ * or another error.
  */
 int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
 			    struct tessera_room_rules *rules)
@@ -188,7 +220,10 @@ int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment 
 		return ret ?: place_in(bo, seg, 0, 0, rules->passes);
 	}
 
-	/* Where enough bytes are free nobody has to leave, as long as those in the way can be pushed. */
+	/*
+	 * With enough free bytes, try compaction first, which evicts no
+	 * contiguous objects.
+	 */
 	size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
 	push = rules->compact && tessera_compact_has_bytes(bo, seg);
 	ret = push ? tessera_compact(bo, seg, rules, &start) :
@@ -203,12 +238,13 @@ int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment 
 }
 
 /**
- * tessera_residency_serves() - ask whether an object is where a job can use it
+ * tessera_residency_serves() - check whether a job can use an object at its
+ * present place
  * @bo: the object, reservation held
  * @write: the GPU is going to write it
  *
- * Return: 1 if it is, 0 if it has to be brought there, -EIO if its contents are lost, -EINVAL if
- * it is offered.
+ * Return: 1 if it can, 0 if the object has to be moved, -EIO if its contents
+ * are lost, -EINVAL if it is offered.
  */
 int tessera_residency_serves(struct tessera_bo *bo, bool write)
 {
@@ -224,16 +260,17 @@ int tessera_residency_serves(struct tessera_bo *bo, bool write)
  * tessera_residency_validate() - bring an object into one of its segments
  * @bo: the object, reservation held
  * @write: the GPU is going to write it
- * @rules: how room may be made for it
+ * @rules: constraints on evictions
  *
- * An object that is in a segment that serves stays there. Otherwise its segments are tried
- * in order of preference, first as they are, then with eviction of what others
- * hold above their share and of what was not used for longest. Objects locked
- * by anybody are not evicted. An object that has to wait for foreign fences before it may come to memory goes
- * to an aperture, if one serves. Does not wait for the GPU.
+ * An object in a usable segment stays there. Otherwise its segments are tried
+ * in order of preference, at first without evictions. Then objects of processes
+ * above their share, and the least recently used ones, are evicted. Locked
+ * objects are not evicted. If foreign fences keep the object from memory, it
+ * goes to a usable aperture. Does not wait for the GPU.
  *
- * Return: 0; -ENOSPC if it does not fit; -EAGAIN if a segment is closed for the moment,
- * see TESSERA_ROOM_UNCLAIMED; -EINPROGRESS as of tessera_residency_may_come(); or another error.
+ * Return: 0; -ENOSPC if it does not fit; -EAGAIN if a segment is claimed, see
+ * TESSERA_ROOM_UNCLAIMED; -EINPROGRESS from tessera_residency_may_come(); or
+ * another error.
  */
 int tessera_residency_validate(struct tessera_bo *bo, bool write,
 			       struct tessera_room_rules *rules)
@@ -275,7 +312,7 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 	return (blocked ? tessera_residency_may_come(bo, blocked, rules->blocker) : 0) ?: -ENOSPC;
 }
 
-/* Nobody but @bo itself is in the range. */
+/* Checks that the range overlaps no object other than @bo. */
 static bool range_is_clear(struct tessera_bo *bo, const struct tessera_segment *seg, u64 start,
 			   u64 end)
 {
@@ -303,13 +340,13 @@ static bool range_is_clear(struct tessera_bo *bo, const struct tessera_segment *
  * @write: the GPU is going to write it
  * @segment_id: the segment
  * @offset: byte offset
- * @blocker: receives why it cannot come yet
+ * @blocker: receives the reason if the object may not come yet
  *
- * Inside a segment the old and the new place may overlap.
+ * Inside a segment the old and the new range may overlap.
  *
- * Return: 0; -EAGAIN if another object is there, or the segment is claimed, or the object may not
- * go there any more, as its pages have been pinned, or locked, or it is scanned out; -EINPROGRESS as
- * of tessera_residency_may_come(); or another error.
+ * Return: 0; -EAGAIN if the range is not free, the segment is claimed, or the
+ * object was pinned, locked or scanned out since the plan was made;
+ * -EINPROGRESS from tessera_residency_may_come(); or another error.
  */
 int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u64 offset,
 			    struct tessera_blocker *blocker)
@@ -328,7 +365,7 @@ int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u
 	tessera_account_want(bo->account, seg->index);
 	if (now == seg && tessera_bo_segment_offset(bo) == offset)
 		return 0;
-	/* Since the plan was made. */
+	/* These states may have changed since the plan was made. */
 	if (tessera_bo_is_fixed(bo))
 		return -EAGAIN;
 	if (!(tessera_bo_allowed(bo, write) & BIT(segment_id)))
@@ -347,7 +384,10 @@ int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u
 	return ret == -ENOSPC ? -EAGAIN : ret;
 }
 
-/* Jobs go on using a pinned object: in an aperture where the GPU can do all it may. */
+/*
+ * Jobs go on using a pinned object, so it needs an aperture in which the GPU
+ * can do all that the object allows.
+ */
 static bool has_place_for_pages(struct tessera_bo *bo)
 {
 	u32 set = tessera_bo_apertures(bo, !(bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY));
@@ -363,15 +403,19 @@ static bool has_place_for_pages(struct tessera_bo *bo)
 }
 
 /**
- * tessera_residency_can_lend() - ask whether others can ever use an object's pages
+ * tessera_residency_can_lend() - check whether other devices can ever use an
+ * object's pages
  * @bo: the object
  *
- * Return: true; or false if jobs could not use the object then, or if its pages are not such as
- * others can use.
+ * Return: false if jobs could not use the object meanwhile, or if other devices
+ * cannot use such pages.
  */
 bool tessera_residency_can_lend(struct tessera_bo *bo)
 {
-	/* Nobody would say when the others have used them. */
+	/*
+	 * There is no notification of accesses by other devices, so pages that
+	 * need cache maintenance are excluded.
+	 */
 	return has_place_for_pages(bo) && !tessera_backing_is_private(bo) &&
 	       !tessera_coherence_tracks(bo);
 }
@@ -390,7 +434,10 @@ static int lend_check(struct tessera_bo *bo)
 	return tessera_bo_is_fixed(bo) ? -EBUSY : 0;
 }
 
-/* To pages, where it may have been already. Those it never had are zero. */
+/*
+ * Moves an object from memory to its pages. Pages that had no contents are
+ * zero.
+ */
 static int to_pages(struct tessera_bo *bo, bool interruptible)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = interruptible };
@@ -404,8 +451,8 @@ static int to_pages(struct tessera_bo *bo, bool interruptible)
 }
 
 /*
- * The exporter may take as long as it likes, so this is not called inside drm_dev_enter(), which unplug would
- * wait for.
+ * Called outside drm_dev_enter(): the exporter may sleep for any time, and
+ * unplug would wait for it.
  */
 static int ask_exporter(struct tessera_bo *bo, bool interruptible)
 {
@@ -427,12 +474,13 @@ static int ask_exporter(struct tessera_bo *bo, bool interruptible)
 }
 
 /**
- * tessera_residency_ask() - ask another device for an object's pages
+ * tessera_residency_ask() - ask another device for the pages of an object
  * @bo: the object, reservation not held
- * @interruptible: a signal ends it
+ * @interruptible: a signal interrupts the call
  *
- * An import gets its pages from the exporter. What is lent is called back from its importers. What the other device
- * has to do for that shows in the reservation afterwards, as foreign fences.
+ * For an import, the exporter is asked for the pages. For an export, the
+ * importers are told to give up the pages. The moves of the other devices are
+ * foreign fences in the reservation afterwards.
  *
  * Return: 0, -ENODEV, -EINTR or an error of tessera_borrow_map().
  */
@@ -452,16 +500,16 @@ int tessera_residency_ask(struct tessera_bo *bo, bool interruptible)
 }
 
 /**
- * tessera_residency_unblock() - deal with what keeps an object from coming
+ * tessera_residency_unblock() - wait until an object may come to a segment
  * @tdev: the device
- * @blocker: from tessera_residency_may_come(); cleared
+ * @blocker: result of tessera_residency_may_come(); cleared
  * @row: the kind of wait
- * @timeout: jiffies
+ * @timeout: in jiffies
  *
- * No lock may be held that another client needs.
+ * The caller must not hold a lock that another client needs.
  *
- * Return: 0, and the object may be blocked again; -ETIME; -ENODEV; -ERESTARTSYS; or an error of
- * tessera_residency_ask().
+ * Return: 0, after which the object may be blocked again; -ETIME; -ENODEV;
+ * -ERESTARTSYS; or an error of tessera_residency_ask().
  */
 int tessera_residency_unblock(struct tessera_device *tdev, struct tessera_blocker *blocker,
 			      enum tessera_wait_row row, long timeout)
@@ -481,8 +529,8 @@ int tessera_residency_unblock(struct tessera_device *tdev, struct tessera_blocke
 }
 
 /**
- * tessera_blocker_clear() - forget what kept an object from coming
- * @blocker: the blocker, zeroed at first; no reservation may be held
+ * tessera_blocker_clear() - clear a blocker
+ * @blocker: the blocker, initially zeroed; the caller holds no reservation
  */
 void tessera_blocker_clear(struct tessera_blocker *blocker)
 {
@@ -493,17 +541,18 @@ void tessera_blocker_clear(struct tessera_blocker *blocker)
 }
 
 /**
- * tessera_residency_pin() - let others use an object's pages
+ * tessera_residency_pin() - pin the pages of an object for other devices
  * @bo: the object, reservation held
  *
- * Until tessera_residency_unpin() these are its pages: it leaves memory, goes to no place but
- * apertures, and is not swapped out. They have the right bytes when its moves
- * (DMA_RESV_USAGE_KERNEL) are done, and it is not lost then. Passes over holds, like the CPU:
- * who relied on its place finds another. Its owner pays.
+ * Until tessera_residency_unpin() the object keeps its pages. It leaves memory,
+ * is placed in apertures only, and is not swapped out. The pages are valid when
+ * its moves (DMA_RESV_USAGE_KERNEL) are finished, unless the object is lost
+ * then. Holds are ignored, as for CPU accesses: the holder brings the object in
+ * again. The owner of the object is charged.
  *
- * Return: 0; -EBUSY if it is scanned out; -EOPNOTSUPP if jobs could not use the object then, or if
- * its pages are not such as others can use; -EDQUOT if its owner has too many bytes pinned; -EIO if
- * it is lost; or another error.
+ * Return: 0; -EBUSY if it is scanned out; -EOPNOTSUPP if jobs could not use the
+ * object meanwhile, or if other devices cannot use its pages; -EDQUOT if its
+ * owner has too many pinned bytes; -EIO if it is lost; or another error.
  */
 int tessera_residency_pin(struct tessera_bo *bo)
 {
@@ -527,13 +576,16 @@ int tessera_residency_pin(struct tessera_bo *bo)
 }
 
 /**
- * tessera_residency_lend() - let others use an object's pages until it moves
+ * tessera_residency_lend() - let other devices use the pages of an object until
+ * it moves
  * @bo: the object, reservation held
  *
- * As tessera_residency_pin(), but nothing is kept: &tessera_bo.lent has who moves the object next tell them.
- * Nobody pays.
+ * Like tessera_residency_pin(), but the object is neither pinned nor charged.
+ * The next move of the object tells the importers because &tessera_bo.lent is
+ * set.
  *
- * Return: as that, but never -EDQUOT; -ENODEV if the device is gone, and the pages with it.
+ * Return: as for tessera_residency_pin() without -EDQUOT; -ENODEV if the device
+ * is unplugged and the pages are not in use by an importer.
  */
 int tessera_residency_lend(struct tessera_bo *bo)
 {
@@ -554,7 +606,7 @@ int tessera_residency_lend(struct tessera_bo *bo)
 }
 
 /**
- * tessera_residency_unpin() - they do so no longer
+ * tessera_residency_unpin() - unpin the pages of an object
  * @bo: the object, reservation held
  */
 void tessera_residency_unpin(struct tessera_bo *bo)
@@ -569,11 +621,13 @@ void tessera_residency_unpin(struct tessera_bo *bo)
 }
 
 /**
- * tessera_residency_written() - the GPU is going to write an object
+ * tessera_residency_written() - invalidate the copy of an object that the GPU
+ * is going to write
  * @bo: the object, reservation held
  *
- * From now on its bytes in memory are the only ones. To be called before the object
- * may be evicted again; tessera_residency_commit() includes it.
+ * Only the contents in memory are valid after that. The call has to be made
+ * before the object may be evicted again. tessera_residency_commit() includes
+ * it.
  */
 void tessera_residency_written(struct tessera_bo *bo)
 {
@@ -585,7 +639,7 @@ void tessera_residency_written(struct tessera_bo *bo)
  * tessera_residency_next_stamp() - number a submission
  * @tdev: the device
  *
- * Return: a number greater than all before.
+ * Return: a number greater than all earlier ones.
  */
 u64 tessera_residency_next_stamp(struct tessera_device *tdev)
 {
@@ -593,14 +647,14 @@ u64 tessera_residency_next_stamp(struct tessera_device *tdev)
 }
 
 /**
- * tessera_residency_commit() - a job that uses an object has been armed
- * @bo: the object, reservation held, the job's fence attached
+ * tessera_residency_commit() - record that an armed job uses an object
+ * @bo: the object, reservation held, the fence of the job added
  * @write: the job writes it
- * @stamp: of the submission, from tessera_residency_next_stamp()
+ * @stamp: stamp of the submission, from tessera_residency_next_stamp()
  */
 void tessera_residency_commit(struct tessera_bo *bo, bool write, u64 stamp)
 {
-	/* A call that takes long may have begun before one that used the object since. */
+	/* A younger submission may have used the object during a long ioctl. */
 	if (stamp > bo->last_use)
 		WRITE_ONCE(bo->last_use, stamp);
 	if (write)

@@ -2,25 +2,33 @@
 /**
  * DOC: scanout
  *
- * What is shown stays where it is as long as it is: in a memory segment, in one piece. It comes
- * there like anything else does, by a paging job that nobody waits for here: who shows it waits for
- * the object's moves (DMA_RESV_USAGE_KERNEL) first. No eviction, no compaction, and no plan touches
- * it then; it cannot be offered, nor be attached to a dma-buf, for that wants it in system memory.
+ * An object that is scanned out stays at its place in a memory segment,
+ * contiguous.
  *
- * What the CPU draws is shown where the CPU sees it, if it may be in such a segment: it could not
- * be brought there while it is shown.
+ * A paging job brings the object there, and nothing here waits for the job. The
+ * display waits for the moves of the object (DMA_RESV_USAGE_KERNEL) before it
+ * shows the object. Eviction, compaction and plans leave a pinned object alone.
+ * It can neither be offered nor be attached to a dma-buf, because an attachment
+ * needs it in system memory.
  *
- * A picture does not wait for submissions: room for it passes over what they hold and claim between
- * their windows, and they find another place. It waits for those who have the lock of what is in
- * the way, which is never for long, and a moment for what is being destroyed, such as the picture
- * before, or drawn into by the kernel, such as the console that nobody sees.
+ * An object with CPU access is scanned out of a CPU-visible segment, if it
+ * supports one, because it cannot be moved while it is shown.
  *
- * Who pays is the object's owner, whose share counts as ever. Only who is master of the display
- * gets here, and needs no more than a few objects for each plane; so that others keep some of each
- * segment all the same, what is fixed there is limited (tessera_manager_fix()).
+ * The display does not wait for submissions. It ignores holds and claims of
+ * split submissions, which find another place for the objects. It waits for the
+ * reservation of an object in its way, which is held for a short time only. For
+ * a limited time it also waits for objects that are being destroyed, such as
+ * the previous framebuffer, and for objects that the kernel draws into, such as
+ * a hidden console.
  *
- * When the contents of memory are lost nothing is shown any more, whatever is pinned here. Only what
- * the kernel has mapped keeps its place, for it must not draw into what is another's by then.
+ * The owner of the object is charged, and its fair share is unchanged. Only the
+ * DRM master can scan out, and it needs few objects per plane. A limit on the
+ * scanned-out bytes of each segment leaves space for other clients
+ * (tessera_manager_fix()).
+ *
+ * When device memory is lost, pinned objects lose their places and are not
+ * shown any more. Only objects that the kernel has mapped keep their places,
+ * because the kernel must not draw into memory of another object.
  */
 
 #include <linux/dma-resv.h>
@@ -35,26 +43,29 @@
 #include "tessera_device.h"
 #include "tessera_wait.h"
 
-/* How often somebody may have the lock of what is in the way. */
+/* Limit of waits for reservations of objects in the way. */
 #define LOCK_TRIES		16
 
-/* An attempt, in several tries. */
+/* The state of a call to pin, which makes several attempts. */
 struct scanout {
 	struct tessera_bo *bo;
-	/* Whose locks count. */
+	/*
+	 * The client that may have locked the object for CPU access. Its locks
+	 * may keep the object out of memory.
+	 */
 	struct drm_file *file;
-	/* Where it may be shown. */
+	/* Ids of the segments that the object can be scanned out of. */
 	u32 set;
 	struct tessera_room_rules rules;
-	/* When not to wait any more. */
+	/* When to stop waiting, in jiffies. */
 	unsigned long end;
 	u32 tries;
-	/* Room that was freed before the try. */
+	/* Count of freed space before the attempt. */
 	u32 seen;
 	struct tessera_blocker blocker;
 };
 
-/* Where it may be shown: a set of segment ids. */
+/* Returns the segment ids that an object can be scanned out of. */
 static u32 scanout_segments(const struct tessera_bo *bo)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
@@ -69,10 +80,11 @@ static u32 scanout_segments(const struct tessera_bo *bo)
 }
 
 /**
- * tessera_scanout_possible() - ask whether an object can ever be shown
+ * tessera_scanout_possible() - check whether an object can ever be scanned out
  * @bo: the object
  *
- * Return: true unless it is private to a VM, so that it may lie in pieces, or is never in memory.
+ * Return: false if it is private to a VM, and therefore may be scattered, or if
+ * it supports no memory segment.
  */
 bool tessera_scanout_possible(struct tessera_bo *bo)
 {
@@ -80,10 +92,12 @@ bool tessera_scanout_possible(struct tessera_bo *bo)
 }
 
 /**
- * tessera_scanout_is_there() - ask whether an object is where it can be shown
+ * tessera_scanout_is_there() - check whether an object is in a segment for
+ * scanout
  * @bo: the object, reservation not held
  *
- * Return: false if it is to be moved for that, or somebody has it locked. That may change.
+ * Return: false if it would have to be moved, or if its reservation is held by
+ * another thread. The result may change at any time.
  */
 bool tessera_scanout_is_there(struct tessera_bo *bo)
 {
@@ -118,7 +132,10 @@ static int bring_to(struct scanout *scanout, const struct tessera_segment *seg, 
 	return ret;
 }
 
-/* Where it is, or else as validation does. */
+/*
+ * Keeps the object in its segment if possible. Otherwise tries segments in the
+ * order of tessera_residency_validate().
+ */
 static int bring(struct scanout *scanout)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(scanout->bo);
@@ -148,7 +165,9 @@ static int pin_locked(struct scanout *scanout)
 		return -EIO;
 	if (!scanout->set || tessera_bo_is_offered(bo))
 		return -EINVAL;
-	/* Others rely on its being in system memory, or the client itself does. */
+	/*
+	 * The pages are pinned, or a CPU lock keeps the object out of memory.
+	 */
 	if (!(tessera_bo_allowed(bo, false) & scanout->set) ||
 	    tessera_bo_device(bo)->upcalls->keep_out(bo, scanout->file))
 		return -EBUSY;
@@ -178,9 +197,10 @@ static int pin_try(struct scanout *scanout)
 }
 
 /*
- * Whether there was something in the way that passes by itself, or has done so since. A search for room that finds
- * none has looked at all objects. What is no longer counted as drawn was before room was freed, in this order: see
- * end_drawing().
+ * Checks whether a wait may help: there is an object that is being destroyed or
+ * drawn into, or space was freed since the attempt. A failed search has looked
+ * at all objects. A drawing that has ended by now has signalled freed space
+ * first, see end_drawing().
  */
 static bool passes(struct scanout *scanout)
 {
@@ -190,7 +210,10 @@ static bool passes(struct scanout *scanout)
 	       tessera_room_seen(tdev, TESSERA_ROOM_FREED) != scanout->seen;
 }
 
-/* 0: there may be room now. Nothing is held. */
+/*
+ * Returns 0 if the next attempt may find space. The caller holds no
+ * reservation.
+ */
 static int wait_for_room(struct scanout *scanout)
 {
 	struct tessera_room_rules *rules = &scanout->rules;
@@ -211,7 +234,10 @@ static int wait_for_room(struct scanout *scanout)
 	return ret == -ETIME ? -ENOSPC : ret;
 }
 
-/* Locks of the display are held, so other devices and user space have a moment only. */
+/*
+ * The caller holds locks of the display, so the wait for other devices and user
+ * space is short.
+ */
 static int wait_for_others(struct scanout *scanout)
 {
 	long left = scanout->end - jiffies;
@@ -224,17 +250,20 @@ static int wait_for_others(struct scanout *scanout)
 }
 
 /**
- * tessera_scanout_pin() - have an object where it can be shown, for as long as it is
- * @bo: the object, with a reference for as long; reservation not held
- * @file: the client whose locks may keep it out of memory; only compared
+ * tessera_scanout_pin() - place and pin an object for scanout
+ * @bo: the object; the caller keeps a reference while it is pinned; reservation
+ * not held
+ * @file: the client that shows the object; its own locks may keep the object
+ * out of memory; only compared
  *
- * May be called again; each call wants a tessera_scanout_unpin(). It can be shown when its moves
- * (DMA_RESV_USAGE_KERNEL) are done.
+ * Calls nest; each needs a tessera_scanout_unpin(). The object can be shown
+ * when its moves (DMA_RESV_USAGE_KERNEL) are finished.
  *
- * Return: 0; -ENOSPC if there is no room that others can do without; -EINVAL if it is never in
- * memory, private to a VM, or offered; -EBUSY if it is attached to a dma-buf, if a lock keeps it out
- * of memory, or if it has yet to come there and a foreign fence at it does not signal in a moment;
- * -EIO if it is lost, or the device is being reset; -ENODEV; -EINTR; or another error.
+ * Return: 0; -ENOSPC if not enough space can be freed; -EINVAL if it supports
+ * no memory segment, is private to a VM, or is offered; -EBUSY if it is
+ * attached to a dma-buf, if a lock keeps it out of memory, or if it has to be
+ * moved and one of its foreign fences does not signal in time; -EIO if it is
+ * lost, or the device is being reset; -ENODEV; -EINTR; or another error.
  */
 int tessera_scanout_pin(struct tessera_bo *bo, struct drm_file *file)
 {
@@ -265,7 +294,7 @@ int tessera_scanout_pin(struct tessera_bo *bo, struct drm_file *file)
 	return ret == -ERESTARTSYS ? -EINTR : ret;
 }
 
-/* It was of use until now. */
+/* The object was in use until now, so it must not be the next victim. */
 static void let_go(struct tessera_bo *bo)
 {
 	if (bo->shown || bo->mapped)
@@ -275,7 +304,7 @@ static void let_go(struct tessera_bo *bo)
 }
 
 /**
- * tessera_scanout_unpin() - it is not shown any more
+ * tessera_scanout_unpin() - unpin an object after scanout
  * @bo: the object, after tessera_scanout_pin(); reservation not held
  */
 void tessera_scanout_unpin(struct tessera_bo *bo)
@@ -290,25 +319,28 @@ void tessera_scanout_unpin(struct tessera_bo *bo)
 
 static void end_drawing(struct tessera_device *tdev)
 {
-	/* Whoever waits wakes up, and a thread that sees it counted no more sees that room was freed. */
+	/*
+	 * Signal first: waiters wake up, and a thread that reads the lower
+	 * count also sees that space was freed.
+	 */
 	tessera_room_signal(tdev, TESSERA_ROOM_FREED);
 	atomic_dec(&tdev->drawn);
 }
 
 /**
- * tessera_scanout_hold() - keep an object where it is for a mapping of the kernel
- * @bo: the object, reservation held, in a segment where it can be shown
+ * tessera_scanout_hold() - pin an object for a kernel mapping
+ * @bo: the object, reservation held, in a segment for scanout
  *
- * It can be shown at the same time.
+ * The object can be scanned out at the same time.
  *
- * Return: 0, or -ENOSPC if too much of the segment is fixed already.
+ * Return: 0, or -ENOSPC if that exceeds the scanout limit of the segment.
  */
 int tessera_scanout_hold(struct tessera_bo *bo)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	int ret = 0;
 
-	/* Before there is less room for others: see passes(). */
+	/* Count before the space is taken: see passes(). */
 	if (!bo->mapped)
 		atomic_inc(&tdev->drawn);
 	if (!tessera_bo_is_fixed(bo)) {
@@ -326,7 +358,7 @@ int tessera_scanout_hold(struct tessera_bo *bo)
 }
 
 /**
- * tessera_scanout_drop() - it need not stay for that any more
+ * tessera_scanout_drop() - unpin an object after a kernel mapping
  * @bo: the object, reservation held, after tessera_scanout_hold()
  */
 void tessera_scanout_drop(struct tessera_bo *bo)
@@ -341,13 +373,13 @@ void tessera_scanout_drop(struct tessera_bo *bo)
 }
 
 /**
- * tessera_scanout_addr() - where the display finds an object
+ * tessera_scanout_addr() - return the GPU address of a pinned object
  * @bo: the object, between tessera_scanout_pin() and tessera_scanout_unpin()
  *
  * Takes no lock, for commits that must not wait.
  *
- * Return: its GPU address, which does not change as long as it is pinned; 0 if it is there no more,
- * as the contents of memory were lost.
+ * Return: its GPU address, which is constant while it is pinned; 0 if it lost
+ * its place because device memory was lost.
  */
 u64 tessera_scanout_addr(struct tessera_bo *bo)
 {
@@ -355,13 +387,14 @@ u64 tessera_scanout_addr(struct tessera_bo *bo)
 }
 
 /**
- * tessera_scanout_bar_offset() - where the CPU finds what is shown
+ * tessera_scanout_bar_offset() - return the offset of a scanned-out object in
+ * BAR 2
  * @bo: the object, as for tessera_scanout_addr()
  * @offset: receives the offset of its first byte in BAR 2
  *
  * Takes no lock, for a kernel that panics.
  *
- * Return: false if it is not shown, or where the CPU does not see it.
+ * Return: false if it is not pinned, or not visible to the CPU.
  */
 bool tessera_scanout_bar_offset(struct tessera_bo *bo, u64 *offset)
 {

@@ -2,9 +2,9 @@
 /**
  * DOC: TTM glue
  *
- * The ttm_device_funcs and the set-up of the managers. TTM never chooses victims for
- * us (see mem/residency.c): what is left to it is swapping system pages out, and the
- * books of places and pages.
+ * The ttm_device_funcs and the set-up of the resource managers. TTM does not
+ * choose victims in segments (see mem/residency.c). It swaps out system pages,
+ * and keeps track of resources and pages.
  */
 
 #include <linux/dma-buf.h>
@@ -49,10 +49,11 @@ static void tessera_ttm_evict_flags(struct ttm_buffer_object *tbo,
 }
 
 /**
- * tessera_ttm_recall() - the pages are going to be others
+ * tessera_ttm_recall() - tell importers to give up the pages of an object
  * @bo: the object, reservation held
  *
- * Who has borrowed them uses them no more when the fences that it adds there signal.
+ * The importers have stopped using the pages when the fences that they add to
+ * the reservation signal.
  */
 void tessera_ttm_recall(struct tessera_bo *bo)
 {
@@ -71,7 +72,7 @@ void tessera_ttm_recall(struct tessera_bo *bo)
 	bo->lent = false;
 }
 
-/* Asked before an object is swapped out; TTM evicts nothing else. */
+/* TTM calls this before it swaps out an object. It evicts nothing else. */
 static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 					  const struct ttm_place *place)
 {
@@ -79,10 +80,16 @@ static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 
 	if (!tessera_bo_is_tessera(tbo))
 		return ttm_bo_eviction_valuable(tbo, place);
-	/* Of what was dropped, or lost with the device, there is nothing to swap. */
+	/*
+	 * There is nothing to swap out if the contents were dropped, or the
+	 * pages were lost with the device.
+	 */
 	if (bo->pins || bo->offer.lost || !tessera_backing_users(bo))
 		return false;
-	/* TTM would wait for others who use it, as long as they like: it asks again. */
+	/*
+	 * TTM would wait for all fences, and foreign ones may take any time. It
+	 * asks again later.
+	 */
 	if (READ_ONCE(bo->exported) &&
 	    !dma_resv_test_signaled(tbo->base.resv, DMA_RESV_USAGE_BOOKKEEP))
 		return false;
@@ -106,10 +113,10 @@ static void trace_evict(struct tessera_bo *bo)
 }
 
 /**
- * tessera_ttm_leave_aperture() - an object does not come back
+ * tessera_ttm_leave_aperture() - move an object out of its aperture for good
  * @bo: the object, reservation held
  *
- * Does not wait. Does nothing unless it is in an aperture.
+ * Does not wait. Does nothing unless the object is in an aperture.
  *
  * Return: 0 or an error.
  */
@@ -122,8 +129,9 @@ int tessera_ttm_leave_aperture(struct tessera_bo *bo)
 }
 
 /*
- * True if an object that goes was in an aperture. If it cannot leave, the device goes on seeing the pages
- * until the range is mapped again; users do not.
+ * Moves a dying object out of its aperture. Returns true if it was in one. If
+ * the move fails, the device can access the pages until the range is mapped
+ * again, but no client can.
  */
 static bool leave_for_good(struct tessera_bo *bo)
 {
@@ -140,12 +148,15 @@ static bool leave_for_good(struct tessera_bo *bo)
 }
 
 /*
- * Nobody has the object any more, and if it shared its VM's reservation it has one of its own now: so
- * it is not locked, whatever the caller holds.
+ * The object has no references left. If it shared the reservation of its VM, it
+ * has its own by now. The caller therefore does not hold it.
  */
 static void tessera_ttm_release_notify(struct ttm_buffer_object *tbo)
 {
-	/* The reservation of what was imported is others', too: see tessera_ttm_delete_notify(). */
+	/*
+	 * An import shares its reservation with other devices, see
+	 * tessera_ttm_delete_notify().
+	 */
 	if (tbo->type == ttm_bo_type_sg || !tessera_bo_is_tessera(tbo) ||
 	    !dma_resv_trylock(tbo->base.resv))
 		return;
@@ -155,12 +166,14 @@ static void tessera_ttm_release_notify(struct ttm_buffer_object *tbo)
 }
 
 /*
- * The pages are freed next, or become another device's own again. No job uses the object. Its
- * reservation is held, which may be an exporter's, too.
+ * TTM is about to free the pages, or an exporter gets its pages back. No job
+ * uses the object. The caller holds the reservation, which may be an
+ * exporter's.
  *
- * An object with pages of its own is still in an aperture here if another thread had its reservation
- * during tessera_ttm_release_notify(). Then its pages must stay until the aperture has let go of them.
- * mem/bo.c waits for that on behalf of an import.
+ * An object with its own pages may still be in an aperture here, if another
+ * thread held its reservation during tessera_ttm_release_notify(). Its pages
+ * must stay until the aperture has been unmapped. For an import, mem/bo.c waits
+ * for that.
  */
 static void tessera_ttm_delete_notify(struct ttm_buffer_object *tbo)
 {
@@ -174,33 +187,36 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 			    struct ttm_operation_ctx *ctx, struct ttm_resource *new_mem,
 			    struct ttm_place *hop)
 {
-	/* Ghosts only die. */
+	/* Ghost objects are only destroyed. */
 	if (drm_WARN_ON(tbo->base.dev, !tessera_bo_is_tessera(tbo)))
 		return -EINVAL;
-	/* It was chosen before that. */
+	/* The object was pinned after TTM had chosen it. */
 	if (tbo->pin_count)
 		return -EBUSY;
 	/* Another device uses the pages: see tessera_residency_ask(). */
 	if (to_tessera_bo(tbo)->lent &&
 	    tessera_segment_is_memory(tessera_resource_segment(new_mem)))
 		return -EBUSY;
-	/* TTM has taken the CPU's mappings away. */
+	/* TTM has removed the CPU mappings already. */
 	bdev_to_tessera(tbo->bdev)->upcalls->window_close(to_tessera_bo(tbo));
-	/* By TTM itself: it is swapped out of an aperture. */
+	/* TTM itself evicts only to swap out, from an aperture. */
 	if (evict)
 		trace_evict(to_tessera_bo(tbo));
 
 	return tessera_move_to(to_tessera_bo(tbo), ctx, new_mem, hop);
 }
 
-/* The CPU is about to copy the pages of an object that is idle. */
+/* The kernel is about to copy the pages of an idle object. */
 static void tessera_ttm_swap_notify(struct ttm_buffer_object *tbo)
 {
 	if (tessera_bo_is_tessera(tbo))
 		tessera_coherence_for_swap(to_tessera_bo(tbo));
 }
 
-/* Whether the CPU sees it at all has been found out by now, and where, is asked page by page. */
+/*
+ * The fault handler has already checked that the object is visible.
+ * io_mem_pfn() looks up each page.
+ */
 static int tessera_ttm_io_mem_reserve(struct ttm_device *bdev, struct ttm_resource *mem)
 {
 	if (!tessera_segment_is_memory(tessera_resource_segment(mem)))
@@ -233,8 +249,8 @@ static struct ttm_device_funcs tessera_ttm_funcs = {
 };
 
 /*
- * Only for what the device does: others, who may take as long as they like, have nothing to do
- * with places in segments, and pages stay what they are.
+ * Waits for the jobs of this device only. Foreign fences may take any time, and
+ * do not matter: they protect the pages, which stay.
  */
 static void wait_for_jobs(struct tessera_bo *bo)
 {
@@ -248,8 +264,9 @@ static void wait_for_jobs(struct tessera_bo *bo)
 }
 
 /*
- * What a client inside the kernel draws again when it is asked to is not lost with a move that was
- * cancelled: it begins anew, with other pages, for nobody knows what those it had are filled with.
+ * Restores an object that a kernel client redraws on request, and that a
+ * cancelled move has lost. It gets new pages, because the contents of the old
+ * ones are unknown.
  */
 static void begin_anew(struct tessera_bo *bo)
 {
@@ -258,7 +275,7 @@ static void begin_anew(struct tessera_bo *bo)
 	if (!bo->redrawn || !atomic_read(&bo->lost) || bo->mapped || bo->pins || bo->lent ||
 	    tessera_bo_segment(bo))
 		return;
-	/* Accesses fault from now on: the pages go. */
+	/* The pages are about to be freed, so CPU accesses have to fault. */
 	ttm_bo_unmap_virtual(&bo->tbo);
 	tessera_bo_device(bo)->upcalls->window_close(bo);
 	if (!tessera_bo_drop_pages(bo, &ctx) && !tessera_bo_to_system(bo, &ctx))
@@ -266,12 +283,16 @@ static void begin_anew(struct tessera_bo *bo)
 }
 
 /**
- * tessera_ttm_lose_memory() - take all objects out of segments whose contents are lost
- * @tdev: the device; &tessera_device.memory_lost is set, its engines cancel all jobs
+ * tessera_ttm_lose_memory() - move all objects out of segments with lost
+ * contents
+ * @tdev: the device; &tessera_device.memory_lost is set, and its engines cancel
+ * all jobs
  *
- * Objects that have a copy in system memory go on with it; others are lost.
+ * An object with a valid copy in system memory keeps its contents; others are
+ * lost.
  *
- * What jobs have written to pages is made visible to the CPU, as that takes a device that answers.
+ * Data that jobs have written to pages is made visible to the CPU here, because
+ * that needs a device that still responds.
  */
 void tessera_ttm_lose_memory(struct tessera_device *tdev)
 {
@@ -285,7 +306,10 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 		/* Nothing is scanned out any more. */
 		if (!bo->mapped)
 			tessera_bo_unfix(bo);
-		/* One in no segment may be about to get its bytes from what is lost. */
+		/*
+		 * A pending move into an object's pages may read the lost
+		 * memory, even if the object is in no segment already.
+		 */
 		wait_for_jobs(bo);
 		if (tessera_bo_segment(bo) && tessera_bo_to_system(bo, &ctx)) {
 			drm_warn(&tdev->drm, "object %u is lost\n", id);
@@ -300,9 +324,13 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 }
 
 /*
- * The device is told when a range of a memory segment becomes free (strict mode). The range is idle: TTM frees what a
- * destroyed object held only after its last fence. What was moved away has been declared evicted by the job that did
- * it. A range whose move failed was never owned, but an object may have left it whose bytes are still on their way out.
+ * Tells the device that a range of a memory segment is free (strict mode).
+ *
+ * The range is idle: TTM frees the range of a destroyed object only after its
+ * last fence. If an object was moved away, the paging job has marked the range
+ * as evicted. If a move into the range failed, the range was never declared,
+ * and the contents of an earlier object may still be on their way out. This
+ * range is not reported.
  */
 static void memory_freed(struct tessera_manager *mgr, struct tessera_range *range)
 {
@@ -347,7 +375,10 @@ static void ttm_fini(struct drm_device *drm, void *arg)
 	ttm_device_fini(&to_tessera_device(drm)->ttm);
 }
 
-/* Objects whose last reference went late are freed by a worker: see it out. */
+/*
+ * Waits for the worker of TTM, which frees objects that still had fences when
+ * their last reference was dropped.
+ */
 static void ttm_drain(struct drm_device *drm, void *arg)
 {
 	struct tessera_device *tdev = to_tessera_device(drm);
@@ -357,9 +388,9 @@ static void ttm_drain(struct drm_device *drm, void *arg)
 }
 
 /*
- * Objects' pages are in use by device and CPU at once, for as long as they stay in an
- * aperture: nobody could say when to copy a bounce buffer. Where mappings get one, have
- * pages that the device reaches directly.
+ * The device and the CPU use the pages of an object in an aperture at the same
+ * time, so there is no moment to sync a bounce buffer. If the DMA API would
+ * bounce, allocate pages that the device reaches directly.
  */
 static bool ttm_needs_coherent_pages(struct device *dev)
 {

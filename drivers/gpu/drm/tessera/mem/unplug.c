@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: objects of a device that is unplugged
+ * DOC: objects of an unplugged device
  *
- * When the device goes its objects lose what is the bus device's: places, mappings of pages for it,
- * attachments to other drivers' dma-bufs. They live on, with neither place nor pages, until
- * user space lets go of them; each keeps the DRM device (hw/lifetime.c). An object that is being
- * destroyed already may wait for fences of other drivers: its pages are unmapped, and the rest
- * is TTM's, as before.
+ * When the device is unplugged, its objects lose everything that belongs to the
+ * bus device: placements, DMA mappings of pages, and attachments to dma-bufs of
+ * other drivers. The objects stay valid, without placement and pages, until
+ * user space closes them. Each of them keeps the DRM device (hw/lifetime.c). An
+ * object that is already being destroyed may wait for fences of other drivers.
+ * Its pages are unmapped, and TTM does the rest as usual.
  *
- * Unplug waits for no fence of another driver. It waits for exporters that sleep in a call of an
- * import, but not for ever: then the thread that made the last of these calls unmaps and
- * detaches what unplug could not lock.
+ * Unplug waits for no fence of another driver. It waits for exporters that
+ * sleep in a call for an import, up to a timeout. After the timeout, the thread
+ * that returns from the last of these calls unmaps and detaches the imports
+ * that unplug could not lock.
  *
- * Called with nothing held; takes reservations one at a time.
+ * The caller holds no lock. Reservations are locked one at a time.
  */
 
 #include <linux/atomic.h>
@@ -32,19 +34,22 @@
 #include "tessera_device.h"
 #include "tessera_wait.h"
 
-/* For imports that are under way, and for objects that are just being destroyed. */
+/* Timeout for pending imports, and for objects that are being destroyed. */
 #define UNPLUG_TIMEOUT_MS	15000
 
 struct tessera_unplug {
-	/* Calls of exporters that are under way. */
+	/* Number of calls of exporters in progress. */
 	atomic_t imports;
 	wait_queue_head_t idle;
-	/* Unplug waits for them no longer, and the last of them has to detach what it left. */
+	/*
+	 * Unplug has timed out. The last returning call detaches the remaining
+	 * imports.
+	 */
 	bool gave_up;
 };
 
 /**
- * tessera_unplug_init() - set up what unplug has to know
+ * tessera_unplug_init() - set up the state for unplug
  * @tdev: the device
  *
  * Return: 0 or -ENOMEM.
@@ -59,7 +64,10 @@ int tessera_unplug_init(struct tessera_device *tdev)
 	return 0;
 }
 
-/* The lock keeps off the core, which looks who has exported an object. */
+/*
+ * The DRM core reads import_attach under this lock to find the exporter of an
+ * object.
+ */
 static void bo_detach(struct tessera_bo *bo, bool named)
 {
 	struct mutex *lock = &bo->tbo.base.dev->object_name_lock;
@@ -81,8 +89,10 @@ static void bo_unmap(struct tessera_bo *bo, bool named)
 }
 
 /*
- * Objects whose last reference is gone: @imports, @others, or both. True if one is left that no
- * fence keeps: TTM, or its worker, is about to destroy it. It is not worth leaving that open.
+ * Unmaps objects that have no GEM reference left: imports if @imports is set,
+ * all others if @others is set. Returns true if TTM or its worker is about to
+ * destroy one of them, with no fence left to wait for. Then the caller should
+ * wait a moment and try again.
  */
 static bool unmap_dying(struct tessera_device *tdev, bool others, bool imports)
 {
@@ -95,7 +105,10 @@ static bool unmap_dying(struct tessera_device *tdev, bool others, bool imports)
 			again = true;
 			continue;
 		}
-		/* It has no handle, so the core does not look at it. */
+		/*
+		 * The object has no handle, so the core does not look at it and
+		 * object_name_lock is not needed.
+		 */
 		if (bo->dmabuf ? imports : others) {
 			bo_unmap(bo, true);
 			again |= dma_resv_test_signaled(bo->tbo.base.resv,
@@ -122,12 +135,14 @@ static void detach_imports(struct tessera_device *tdev, bool named)
 }
 
 /**
- * tessera_unplug_import_begin() - an exporter is going to be called for an import
+ * tessera_unplug_import_begin() - announce a call of an exporter for an import
  * @tdev: the device
  *
- * Not inside drm_dev_enter(): the exporter may take as long as it likes.
+ * The call itself is made outside drm_dev_enter(), because the exporter may
+ * sleep for any time.
  *
- * Return: false if the device is gone; else tessera_unplug_import_end() follows.
+ * Return: false if the device is unplugged; else the caller has to call
+ * tessera_unplug_import_end().
  */
 bool tessera_unplug_import_begin(struct tessera_device *tdev)
 {
@@ -142,13 +157,13 @@ bool tessera_unplug_import_begin(struct tessera_device *tdev)
 }
 
 /**
- * tessera_unplug_import_end() - the exporter has returned
+ * tessera_unplug_import_end() - end a call of an exporter
  * @tdev: the device
- * @bo: the import, to be unmapped and detached if the device has gone; or NULL; reservation
- *	not held
+ * @bo: the import, or NULL; unmapped and detached if the device is unplugged;
+ * reservation not held
  * @named: &drm_device.object_name_lock is held
  *
- * Return: false if the device has gone meanwhile.
+ * Return: false if the device was unplugged meanwhile.
  */
 bool tessera_unplug_import_end(struct tessera_device *tdev, struct tessera_bo *bo, bool named)
 {
@@ -172,7 +187,10 @@ bool tessera_unplug_import_end(struct tessera_device *tdev, struct tessera_bo *b
 	return there;
 }
 
-/* True if an exporter sleeps on; what it holds locked is not waited for. */
+/*
+ * Waits for calls of exporters until @end. Returns true if an exporter still
+ * sleeps. It may hold locks of imports, which must not be waited for then.
+ */
 static bool unplug_gives_up(struct tessera_device *tdev, unsigned long end)
 {
 	struct tessera_unplug *unplug = tdev->unplug;
@@ -182,7 +200,10 @@ static bool unplug_gives_up(struct tessera_device *tdev, unsigned long end)
 				       max_t(long, end - jiffies, 1)))
 		return false;
 	WRITE_ONCE(unplug->gave_up, true);
-	/* Either that is seen by the last call that ends, or its end is seen here. */
+	/*
+	 * Either the last call that ends sees @gave_up, or its end is seen
+	 * here.
+	 */
 	smp_mb();
 	if (!atomic_read(&unplug->imports))
 		return false;
@@ -192,8 +213,9 @@ static bool unplug_gives_up(struct tessera_device *tdev, unsigned long end)
 }
 
 /*
- * Fences of other drivers do not matter here; but pages that they may be for are not freed. TTM
- * would hand pages that are not idle to a ghost, mapped as they are.
+ * Removes an object from the device. Does not wait for fences of other drivers,
+ * but frees no pages that these fences may protect: TTM would hand pages that
+ * are not idle to a ghost object, still mapped.
  */
 static int bo_leave(struct tessera_bo *bo)
 {
@@ -219,7 +241,10 @@ static void unplug_living(struct tessera_device *tdev, bool sleeps)
 
 	while ((bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
-		/* See tessera_unplug_import_end() for imports that are left out. */
+		/*
+		 * tessera_unplug_import_end() handles the imports that are
+		 * skipped.
+		 */
 		if (!bo->dmabuf || !sleeps) {
 			dma_resv_lock(bo->tbo.base.resv, NULL);
 			ret = bo_leave(bo);
@@ -234,12 +259,14 @@ static void unplug_living(struct tessera_device *tdev, bool sleeps)
 }
 
 /**
- * tessera_unplug_objects() - let go of everything that belongs to the bus device
- * @tdev: the device; drm_dev_unplug() is done and its engines are stopped
+ * tessera_unplug_objects() - release everything of the objects that belongs to
+ * the bus device
+ * @tdev: the device; drm_dev_unplug() has returned and the engines are stopped
  *
- * CPU mappings refault to a dummy page; contents are lost. Objects whose pages another device
- * uses keep these, mapped for that one only, and so do those at which others have fences that do not
- * signal. What was imported is detached.
+ * CPU mappings fault again and then show a dummy page; the contents are lost.
+ * Imports are detached. Objects with unsignalled foreign fences, or with pages
+ * that another device uses, keep their pages, without a mapping for this
+ * device.
  */
 void tessera_unplug_objects(struct tessera_device *tdev)
 {

@@ -2,22 +2,31 @@
 /**
  * DOC: user memory
  *
- * Pages of a process that are an object's. They are not pinned: whenever the kernel wants one of them back, or puts another
- * in its place (munmap, fork, reclaim, migration, exit), it tells so before. Then the object is *gone*: what
- * apertures and page tables say of its pages stays, and no job begins to use it until they have been looked up again
- * (cpu/userptr.c). Jobs that use it already are waited for. So no job reaches a page that is not the process's any more.
+ * Objects that consist of pages of a process (userptr).
  *
- * One lock makes "not gone, and the job's fence is where it will be found" one step. A submission holds it for
- * reading from the look until the fence is in the reservation or, for jobs that name no objects, in the queue of
- * their VM (&struct tessera_vm_queue). The kernel tells of pages while it is out of memory, too. So nothing is
- * allocated under that lock, nor waited for, and no lock taken under which memory is allocated. Fences are waited
- * for without it.
+ * The pages are not pinned. Before the kernel takes a page back or replaces it
+ * (munmap, fork, reclaim, migration, exit), it calls the MMU notifier. The
+ * object is *gone* then. Apertures and page tables still show the old pages,
+ * but no new job uses the object until its pages have been looked up again
+ * (cpu/userptr.c). The notifier waits for the jobs that already use the object.
+ * No job therefore reaches a page that does not belong to the process any more.
  *
- * A VM lists its queues whose last job may not have ended. So a change of user memory costs as much as there are
- * jobs to wait for, and nothing for contexts that are idle.
+ * A lock makes the check for gone memory and the publication of the job's fence
+ * one step. A submission holds the lock for reading from the check until its
+ * fence is in the reservation. If the job names no objects, it holds the lock
+ * until the fence is in the queue of its VM (&struct tessera_vm_queue). The
+ * notifier also runs when the kernel is out of memory. Code under the lock must
+ * neither allocate nor wait, and must not take a lock under which memory is
+ * allocated. Fences are waited for without the lock.
  *
- * A VM is in the object's list as long as it maps it, whether its tables lead there or not: when it leaves that, the fence of
- * what took the object away is in the reservation. The lists of VMs come first, therefore, then the reservation.
+ * A VM lists a queue only while its last job may be unfinished. A change of
+ * user memory costs as much as there are jobs to wait for, and idle contexts
+ * cost nothing.
+ *
+ * A VM is in the list of an object as long as it maps the object, even if its
+ * page tables do not show it yet. When the VM leaves the list, the fence of the
+ * unmap job is in the reservation. Waiters therefore check the lists of VMs
+ * first, then the reservation.
  */
 
 #include <linux/dma-fence.h>
@@ -40,32 +49,32 @@
 #include "tessera_trace.h"
 #include "tessera_wait.h"
 
-/* Pages at a time, as others wait for the lock. */
+/* Pages per hold of the lock, so that other threads get it in between. */
 #define DIRTY_PAGES	1024UL
 
 struct tessera_users {
-	/* See above; what is called the lock everywhere here. */
+	/* The lock of this file, see above. */
 	struct rw_semaphore lock;
-	/* Number of the job of a VM that was queued last. */
+	/* Number of the last job that was queued in any VM. */
 	atomic64_t last_job;
-	/* There has been an object of it. */
+	/* A user memory object was created on this device. */
 	bool exist;
-	/* Protects @changes, a leaf. */
+	/* Protects @changes; a leaf. */
 	spinlock_t changes_lock;
-	/* &struct user_change that are waiting for jobs. */
+	/* &struct user_change that wait for jobs. */
 	struct list_head changes;
-	/* For fewer of these. */
+	/* Woken when an element of @changes is removed. */
 	wait_queue_head_t wait;
 };
 
-/* Somebody who changes memory; on its stack. */
+/* A notifier call that waits for jobs; on the stack of its thread. */
 struct user_change {
 	struct list_head node;
 	const struct mm_struct *mm;
 };
 
 /**
- * tessera_users_init() - set up the lock
+ * tessera_users_init() - set up the state for user memory
  * @tdev: the device
  *
  * Return: 0 or -ENOMEM.
@@ -82,7 +91,10 @@ int tessera_users_init(struct tessera_device *tdev)
 	init_waitqueue_head(&users->wait);
 	tdev->users = users;
 
-	/* It is taken when memory is short: nobody may wait for some with it. */
+	/*
+	 * The notifier takes the lock in reclaim. Tell lockdep that allocations
+	 * under the lock are forbidden.
+	 */
 	fs_reclaim_acquire(GFP_KERNEL);
 	might_lock(&users->lock);
 	fs_reclaim_release(GFP_KERNEL);
@@ -91,11 +103,12 @@ int tessera_users_init(struct tessera_device *tdev)
 }
 
 /**
- * tessera_users_begin() - a job is going to be armed
+ * tessera_users_begin() - lock user memory to arm a job
  * @tdev: the device
  *
- * All that could fail is done. What is not gone now is waited for on account of the job if its fence is where it
- * belongs before tessera_users_end().
+ * The caller has finished everything that can fail. A notifier waits for the
+ * job if its fence is published before tessera_users_end(), and the memory was
+ * not gone after this call.
  */
 void tessera_users_begin(struct tessera_device *tdev)
 {
@@ -103,8 +116,10 @@ void tessera_users_begin(struct tessera_device *tdev)
 }
 
 /**
- * tessera_users_end() - its fence is in place, or it will not be armed
+ * tessera_users_end() - unlock user memory
  * @tdev: the device
+ *
+ * The fence of the job is published, or the job will not be armed.
  */
 void tessera_users_end(struct tessera_device *tdev)
 {
@@ -112,17 +127,17 @@ void tessera_users_end(struct tessera_device *tdev)
 }
 
 /**
- * tessera_users_exist() - ask whether there may be any
+ * tessera_users_exist() - check whether the device has had user memory objects
  * @tdev: the device
  *
- * Return: false if nobody has ever made one.
+ * Return: false if none was ever created.
  */
 bool tessera_users_exist(struct tessera_device *tdev)
 {
 	return READ_ONCE(tdev->users->exist);
 }
 
-/* ---- What the kernel tells ---------------------------------------------------- */
+/* ---- MMU notifier ------------------------------------------------------------ */
 
 static void vm_settle_locked(struct tessera_user_vm *vm)
 {
@@ -146,7 +161,10 @@ static void user_set_gone_locked(struct tessera_user *user, bool gone)
 		vm_settle_locked(vm);
 }
 
-/* A job with a number up to @end, of a VM that maps the memory, that has not ended. */
+/*
+ * Returns the fence of an unfinished job with a number up to @end in a VM that
+ * maps the memory.
+ */
 static struct dma_fence *user_next_fence(struct tessera_user *user, u64 end)
 {
 	struct dma_fence *fence = NULL;
@@ -163,7 +181,7 @@ static struct dma_fence *user_next_fence(struct tessera_user *user, u64 end)
 	return fence;
 }
 
-/* No job with a higher number finds the memory. */
+/* Jobs with higher numbers do not use the memory, because it is gone. */
 static void user_wait_for_vms(struct tessera_user *user, u64 end)
 {
 	struct dma_fence *fence;
@@ -208,12 +226,13 @@ static bool user_invalidate(struct mmu_interval_notifier *notifier,
 }
 
 /**
- * tessera_user_is_changing() - ask whether somebody waits for jobs to change memory of the same process
+ * tessera_user_is_changing() - check whether a notifier call for the same
+ * process waits for jobs
  * @user: the memory
  *
- * mmu_interval_read_begin() might wait for that, uninterruptibly.
+ * In that case mmu_interval_read_begin() might wait uninterruptibly.
  *
- * Return: true if so.
+ * Return: true if one does.
  */
 bool tessera_user_is_changing(struct tessera_user *user)
 {
@@ -230,9 +249,11 @@ bool tessera_user_is_changing(struct tessera_user *user)
 }
 
 /**
- * tessera_user_wait() - wait until nobody does
+ * tessera_user_wait() - wait until no notifier call for the same process waits
+ * for jobs
  * @user: the memory
- * @end: when to wait no more, in jiffies, and that only a fatal signal ends it before; or 0
+ * @end: time in jiffies at which the wait ends; only a fatal signal interrupts
+ * it then. 0: no timeout, and any signal interrupts it
  *
  * Return: 0, -ETIME, -EINTR or -ERESTARTSYS.
  */
@@ -258,18 +279,19 @@ static const struct mmu_interval_notifier_ops user_ops = {
 	.invalidate = user_invalidate,
 };
 
-/* ---- Life ------------------------------------------------------------------ */
+/* ---- Creation and destruction ------------------------------------------------ */
 
 /**
- * tessera_user_create() - begin an object of memory of the calling process
+ * tessera_user_create() - create the record for memory of the calling process
  * @tdev: the device
- * @quota: of whose jobs will use it; outlives the object
+ * @quota: quota of the client that will use the memory; outlives the object
  * @start: the first address
  * @read_only: the GPU may not write it
  *
- * Who changes the memory waits for those jobs, so they are few from now on. No lock may be held.
+ * A thread that changes the memory waits for the jobs of the client, so their
+ * number is limited from now on. The caller holds no lock.
  *
- * Return: what is known of it; or -ENOMEM or -ERESTARTSYS.
+ * Return: the record; or -ENOMEM or -ERESTARTSYS.
  */
 struct tessera_user *tessera_user_create(struct tessera_device *tdev, struct tessera_quota *quota,
 					 unsigned long start, bool read_only)
@@ -295,9 +317,9 @@ struct tessera_user *tessera_user_create(struct tessera_device *tdev, struct tes
 }
 
 /**
- * tessera_user_watch() - hear of changes from now on
+ * tessera_user_watch() - register the MMU notifier
  * @user: the memory
- * @obj: the object, complete; has @user
+ * @obj: the object, complete; it refers to @user
  * @id: its id
  *
  * Return: 0 or an error.
@@ -317,10 +339,11 @@ int tessera_user_watch(struct tessera_user *user, struct drm_gem_object *obj, u3
 }
 
 /**
- * tessera_user_destroy() - end it
- * @user: the memory; nobody uses the object any more
+ * tessera_user_destroy() - unregister the notifier and free the record
+ * @user: the memory; the object is unused
  *
- * Waits until nobody is being told of changes, and so maybe for jobs of other objects: not with any lock.
+ * Waits for notifier calls in progress, which may wait for jobs of other
+ * objects. The caller must hold no lock.
  */
 void tessera_user_destroy(struct tessera_user *user)
 {
@@ -332,14 +355,17 @@ void tessera_user_destroy(struct tessera_user *user)
 }
 
 /**
- * tessera_user_may_change() - ask whether an object may get other pages
- * @user: the memory, whose object's reservation is held
- * @seq: of mmu_interval_read_begin()
+ * tessera_user_may_change() - check whether the pages of an object may be
+ * replaced
+ * @user: the memory; the reservation of its object is held
+ * @seq: result of mmu_interval_read_begin()
  *
- * Who has changed them before that has waited for all jobs, and until tessera_user_settle(), under the same reservation, there
- * are no others.
+ * If the memory is gone and @seq is still valid, the notifier has waited for
+ * all jobs that used the old pages. There are no new ones until
+ * tessera_user_settle() under the same hold of the reservation.
  *
- * Return: false if it is not gone, or has changed since: then jobs may use the pages that it has.
+ * Return: false if the memory is not gone, or has changed since @seq. Jobs may
+ * use the old pages then.
  */
 bool tessera_user_may_change(struct tessera_user *user, unsigned long seq)
 {
@@ -352,7 +378,11 @@ bool tessera_user_may_change(struct tessera_user *user, unsigned long seq)
 	return may;
 }
 
-/* What the GPU writes no page table of a CPU remembers (MADV_FREE). Nobody takes pages away with the lock held. */
+/*
+ * GPU writes do not set the dirty bit of the CPU's page tables, so MADV_FREE
+ * could drop a page. Mark the pages dirty while the lock keeps the notifier
+ * from taking them away.
+ */
 static bool user_dirty(struct tessera_user *user, unsigned long seq, const unsigned long *pfns,
 		       unsigned long num)
 {
@@ -370,12 +400,12 @@ static bool user_dirty(struct tessera_user *user, unsigned long seq, const unsig
 }
 
 /**
- * tessera_user_settle() - the object has the pages that were found
- * @user: the memory, whose object's reservation is held
- * @seq: of mmu_interval_read_begin(), before they were looked up
- * @pfns: what hmm_range_fault() has found
+ * tessera_user_settle() - let jobs use the new pages of an object
+ * @user: the memory; the reservation of its object is held
+ * @seq: result of mmu_interval_read_begin() before the lookup
+ * @pfns: result of hmm_range_fault()
  *
- * Return: false if they have changed since.
+ * Return: false if the memory has changed since @seq.
  */
 bool tessera_user_settle(struct tessera_user *user, unsigned long seq, const unsigned long *pfns)
 {
@@ -399,7 +429,7 @@ bool tessera_user_settle(struct tessera_user *user, unsigned long seq, const uns
 /* ---- VMs --------------------------------------------------------------------- */
 
 /**
- * tessera_vm_jobs_init() - begin with no job
+ * tessera_vm_jobs_init() - initialize the job list of a VM
  * @jobs: jobs of a VM
  */
 void tessera_vm_jobs_init(struct tessera_vm_jobs *jobs)
@@ -410,11 +440,12 @@ void tessera_vm_jobs_init(struct tessera_vm_jobs *jobs)
 }
 
 /**
- * tessera_vm_queue_set() - a queue has another job
+ * tessera_vm_queue_set() - record a new job of a queue
  * @tdev: the device
  * @jobs: jobs of the VM
- * @queue: the queue; &tessera_space.lock is held, and tessera_users_begin() was called
- * @fence: of the job
+ * @queue: the queue; &tessera_space.lock is held, and tessera_users_begin() was
+ * called
+ * @fence: fence of the job
  */
 void tessera_vm_queue_set(struct tessera_device *tdev, struct tessera_vm_jobs *jobs,
 			  struct tessera_vm_queue *queue, struct dma_fence *fence)
@@ -430,9 +461,9 @@ void tessera_vm_queue_set(struct tessera_device *tdev, struct tessera_vm_jobs *j
 }
 
 /**
- * tessera_vm_queue_fini() - a queue goes
+ * tessera_vm_queue_fini() - remove a queue
  * @jobs: jobs of the VM
- * @queue: the queue, whose jobs have ended
+ * @queue: the queue, all jobs finished
  */
 void tessera_vm_queue_fini(struct tessera_vm_jobs *jobs, struct tessera_vm_queue *queue)
 {
@@ -443,13 +474,15 @@ void tessera_vm_queue_fini(struct tessera_vm_jobs *jobs, struct tessera_vm_queue
 }
 
 /**
- * tessera_vm_jobs_first() - look for a job that has not ended
- * @jobs: jobs of a VM
- * @end: the highest number that counts
+ * tessera_vm_jobs_first() - find an unfinished job of a VM
+ * @jobs: jobs of the VM
+ * @end: the highest job number to look at
  *
- * Queues whose last job has ended are looked at once.
+ * A queue with a finished last job is removed from the list, so that it is
+ * looked at only once.
  *
- * Return: the fence of the last job of a queue, with a reference; NULL if all have ended.
+ * Return: the fence of the last job of a queue, with a reference; NULL if all
+ * jobs are finished.
  */
 struct dma_fence *tessera_vm_jobs_first(struct tessera_vm_jobs *jobs, u64 end)
 {
@@ -472,10 +505,11 @@ struct dma_fence *tessera_vm_jobs_first(struct tessera_vm_jobs *jobs, u64 end)
 }
 
 /**
- * tessera_user_vm_join() - a VM maps user memory
- * @vm: what is known of that, zeroed; nothing is done if it has joined
+ * tessera_user_vm_join() - add a VM to the list of a user memory object
+ * @vm: state of the object in the VM, initially zeroed; nothing happens if it
+ * was added before
  * @user: the memory
- * @jobs: those of the VM
+ * @jobs: jobs of the VM
  */
 void tessera_user_vm_join(struct tessera_user_vm *vm, struct tessera_user *user,
 			  struct tessera_vm_jobs *jobs)
@@ -491,10 +525,10 @@ void tessera_user_vm_join(struct tessera_user_vm *vm, struct tessera_user *user,
 }
 
 /**
- * tessera_user_vm_leave() - it does so no more
- * @vm: what is known of it
+ * tessera_user_vm_leave() - remove a VM from the list of a user memory object
+ * @vm: state of the object in the VM; nothing happens if it was not added
  *
- * The fence of the last that jobs could do with it is in the object's reservation.
+ * The fence of the last use by the VM is in the reservation of the object.
  */
 void tessera_user_vm_leave(struct tessera_user_vm *vm)
 {
@@ -510,9 +544,9 @@ void tessera_user_vm_leave(struct tessera_user_vm *vm)
 }
 
 /**
- * tessera_user_vm_show() - page tables are going to lead to it, or not to
- * @vm: what is known of it; nothing is done if that is no user memory
- * @shown: they are
+ * tessera_user_vm_show() - record whether page tables will show user memory
+ * @vm: state of the object in the VM; nothing happens if it is not user memory
+ * @shown: the page tables will show it
  */
 void tessera_user_vm_show(struct tessera_user_vm *vm, bool shown)
 {
@@ -527,11 +561,12 @@ void tessera_user_vm_show(struct tessera_user_vm *vm, bool shown)
 }
 
 /**
- * tessera_user_num_gone() - count what jobs may not find
+ * tessera_user_num_gone() - count the objects that keep the jobs of a VM from
+ * starting
  * @tdev: the device
- * @jobs: those of a VM
+ * @jobs: jobs of the VM
  *
- * Return: how many objects.
+ * Return: number of objects that are shown and gone.
  */
 u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_vm_jobs *jobs)
 {
@@ -545,9 +580,10 @@ u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_vm_jobs *j
 }
 
 /**
- * tessera_user_first_gone() - look for what jobs may not find
+ * tessera_user_first_gone() - return an object that keeps the jobs of a VM from
+ * starting
  * @tdev: the device
- * @jobs: those of a VM
+ * @jobs: jobs of the VM
  *
  * Return: an object, with a reference, or NULL.
  */
@@ -560,7 +596,7 @@ struct drm_gem_object *tessera_user_first_gone(struct tessera_device *tdev,
 	down_read(&tdev->users->lock);
 	vm = list_first_entry_or_null(&jobs->gone, struct tessera_user_vm, gone);
 	if (vm) {
-		/* What is mapped is there. */
+		/* A mapped object has a reference, so it is valid here. */
 		obj = vm->user->obj;
 		drm_gem_object_get(obj);
 	}

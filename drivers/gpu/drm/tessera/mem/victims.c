@@ -2,16 +2,17 @@
 /**
  * DOC: victims
  *
- * Make room in a segment. Victims are chosen here, not by TTM. Objects are taken
- * in the order of eviction (mem/order.c), and the fewest from its front that open
- * a contiguous gap are evicted. The search for the gap is drm_mm's scan, which
- * takes the same time for each object. Evictions are paging jobs that wait for
- * the victim's users on the GPU; the CPU does not wait.
+ * A victim is an object that is evicted to make space in a segment. This file
+ * chooses the victims, not TTM. Candidates are taken in the order of eviction
+ * (mem/order.c), until evicting some of them opens a contiguous gap. The search
+ * for the gap is the scan of drm_mm, which takes constant time for each
+ * candidate. Only the objects in the gap are evicted. Evictions are paging jobs
+ * that wait for the users of the victim on the GPU. The CPU does not wait.
  *
- * Other objects' locks are only tried: an object that cannot be locked is no
- * victim.
+ * Reservations of other objects are only tried. An object that cannot be locked
+ * is not evicted.
  *
- * Plans, compaction, and MAKE_RESIDENT when it reports what is missing, look at
+ * Plans, compaction, and MAKE_RESIDENT when it reports missing bytes, look at
  * all blocks of a segment (tessera_victims_collect()). They do that once per
  * attempt, not once per eviction.
  */
@@ -33,16 +34,19 @@
 #include "tessera_trace.h"
 #include "tessera_wait.h"
 
-/* Others may have locked a victim, or taken it: choose again without it. */
+/*
+ * Limit of searches. A victim may be locked or moved meanwhile, and then the
+ * next search leaves it out.
+ */
 #define MAX_CHOICES		256
 
 /**
- * tessera_victims_evict() - make an object leave its segment
+ * tessera_victims_evict() - evict an object from its segment
  * @bo: the object, reservation held
  * @reason: TESSERA_EVICT_*, for the trace
  *
- * To an aperture segment of its eviction set if there is room, else to system memory.
- * Does nothing if it is in no segment.
+ * The object goes to an aperture segment of its eviction set if that has free
+ * space, else to system memory. Nothing happens if it is in no segment.
  *
  * Return: 0; -EBUSY if it is scanned out; or another error.
  */
@@ -63,7 +67,10 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
 	return ttm_bo_validate(&bo->tbo, &placement, &ctx);
 }
 
-/* An occupied run; @bo gets a reference unless the object is dying, or elsewhere already. */
+/*
+ * Describes an occupied extent. @bo gets a reference unless the object is dying
+ * or was moved away.
+ */
 static void block_fill(struct tessera_manager *mgr, struct tessera_block *block,
 		       const struct tessera_run *run)
 {
@@ -79,7 +86,9 @@ static void block_fill(struct tessera_manager *mgr, struct tessera_block *block,
 		.pinned = true,
 	};
 
-	/* Ghosts and the dying have no GEM reference left to take. */
+	/*
+	 * Ghost objects and dying objects have no GEM reference left to take.
+	 */
 	if (!tbo || !tessera_bo_is_tessera(tbo) || !kref_get_unless_zero(&tbo->base.refcount))
 		return;
 
@@ -94,8 +103,9 @@ static void block_fill(struct tessera_manager *mgr, struct tessera_block *block,
 }
 
 /**
- * tessera_victims_put() - give up what tessera_victims_collect() referenced
- * @blocks: the blocks, zeroed or collected; not under locks of theirs
+ * tessera_victims_put() - drop the references of tessera_victims_collect()
+ * @blocks: the blocks, zeroed or collected; the caller holds none of their
+ * reservations
  */
 void tessera_victims_put(struct tessera_blocks *blocks)
 {
@@ -111,7 +121,7 @@ void tessera_victims_put(struct tessera_blocks *blocks)
 	*blocks = (struct tessera_blocks) { };
 }
 
-/* NULL: what a move inside the segment has left, for a moment. */
+/* Returns NULL for the old extent of a relocation that is not finished. */
 static struct tessera_run *node_to_run(struct drm_mm_node *node)
 {
 	return node->color == TESSERA_NODE_RANGE ? container_of(node, struct tessera_run, node) :
@@ -156,7 +166,10 @@ static void collect_locked(struct tessera_manager *mgr, struct tessera_blocks *b
 	}
 }
 
-/* The one who looks may have nothing there. If it has, its blocks are those of the last element. */
+/*
+ * The requester may have no blocks in the segment, so it is added as the last
+ * element. If it has blocks, they refer to that element.
+ */
 static void collect_owners_locked(struct tessera_manager *mgr, struct tessera_account *requester,
 				  struct tessera_blocks *blocks)
 {
@@ -175,10 +188,10 @@ static void collect_owners_locked(struct tessera_manager *mgr, struct tessera_ac
 }
 
 /**
- * tessera_victims_collect() - look at a segment
- * @requester: an account of the process that wants memory there
+ * tessera_victims_collect() - collect all blocks of a segment
+ * @requester: an account of the process that wants space there
  * @seg: the segment
- * @blocks: result; tessera_victims_put() if it succeeds
+ * @blocks: result; the caller calls tessera_victims_put() after a success
  *
  * Return: 0 or -ENOMEM.
  */
@@ -195,7 +208,7 @@ int tessera_victims_collect(struct tessera_account *requester, const struct tess
 		room_owners = list_count_nodes(&mgr->tenants) + 1;
 		mutex_unlock(&mgr->lock);
 
-		/* The client's for as long as it takes. */
+		/* Charged to the client while it is allocated. */
 		blocks->block = kvmalloc_array(room + 1, sizeof(*blocks->block),
 					       GFP_KERNEL_ACCOUNT);
 		blocks->owners = kvmalloc_array(room_owners, sizeof(*blocks->owners),
@@ -245,9 +258,9 @@ static void rank_fill(struct tessera_victim_req *req, const struct tessera_block
 }
 
 /**
- * tessera_victims_rank() - in which order a segment's blocks may be taken
- * @want: bytes that the one who has looked wants there beyond what it has
- * @blocks: the segment's blocks; tier and rank are set
+ * tessera_victims_rank() - compute the order of eviction of collected blocks
+ * @want: bytes that the requester wants there in addition to what it has
+ * @blocks: the blocks of the segment; receive tier and rank
  *
  * Return: 0 or an error.
  */
@@ -284,8 +297,9 @@ int tessera_victims_rank(u64 want, struct tessera_blocks *blocks)
 }
 
 /**
- * tessera_victims_forget() - drop what is noted of what is in the way
- * @rules: the rules; no lock may be held
+ * tessera_victims_forget() - drop the object and the fence that a search has
+ * noted
+ * @rules: the rules; the caller holds no lock
  */
 void tessera_victims_forget(struct tessera_room_rules *rules)
 {
@@ -297,13 +311,14 @@ void tessera_victims_forget(struct tessera_room_rules *rules)
 }
 
 /**
- * tessera_victims_lock() - lock what is in the way, if nobody else has
+ * tessera_victims_lock() - try to lock an object in the way
  * @bo: the object
- * @rules: the rules; the caller may have locked it by their ticket, for itself or for
- *	another object of its VM
- * @locked: set if it has to be unlocked afterwards
+ * @rules: the rules; the caller may have locked the reservation with their
+ * ticket, for this object or for another one of the VM
+ * @locked: set if the object has to be unlocked afterwards
  *
- * Return: false if somebody else has it, which is noted then.
+ * Return: false if another thread holds the reservation. With @rules->compact
+ * the object is noted then.
  */
 bool tessera_victims_lock(struct tessera_bo *bo, struct tessera_room_rules *rules, bool *locked)
 {
@@ -322,9 +337,9 @@ bool tessera_victims_lock(struct tessera_bo *bo, struct tessera_room_rules *rule
 }
 
 /**
- * tessera_victims_unlock() - unlock it
+ * tessera_victims_unlock() - unlock an object
  * @bo: the object, after tessera_victims_lock()
- * @locked: what that has set
+ * @locked: result of that call
  */
 void tessera_victims_unlock(struct tessera_bo *bo, bool locked)
 {
@@ -332,27 +347,27 @@ void tessera_victims_unlock(struct tessera_bo *bo, bool locked)
 		dma_resv_unlock(bo->tbo.base.resv);
 }
 
-/* ---- Making room ------------------------------------------------------------- */
+/* ---- Making space ------------------------------------------------------------ */
 
-/* An object that is to leave. */
+/* An object that was chosen for eviction. */
 struct victim {
-	/* With a reference. */
+	/* Holds a reference. */
 	struct tessera_bo *bo;
-	/* It was in a residency list when it was chosen. */
+	/* The object was in a residency list when it was chosen. */
 	bool listed;
 };
 
-/* Room for one object. */
+/* The state of a search for space for one object. */
 struct eviction {
 	struct tessera_bo *bo;
 	const struct tessera_segment *seg;
 	struct tessera_manager *mgr;
 	struct tessera_room_rules *rules;
-	/* Bytes that it takes. */
+	/* Bytes that the object needs. */
 	u64 size;
-	/* No other search has the number. */
+	/* Number of the search, unique on the device. */
 	u64 pass;
-	/* Those chosen, in an array with room for @room. */
+	/* The chosen victims, in an array with @room elements. */
 	struct victim *victims;
 	u32 num, room;
 };
@@ -394,7 +409,7 @@ static void eviction_fini(struct eviction *ev)
 	kvfree(ev->victims);
 }
 
-/* -E2BIG: the array has to grow. -EAGAIN: it has begun to die. */
+/* Returns -E2BIG if the array has to grow, -EAGAIN if the object is dying. */
 static int add_victim_locked(struct eviction *ev, struct tessera_range *range)
 {
 	struct ttm_buffer_object *tbo = range->base.bo;
@@ -429,7 +444,7 @@ static bool scan_add(struct drm_mm_scan *scan, struct tessera_range *range,
 	return false;
 }
 
-/* Adds victims until there is a gap. */
+/* Adds candidates to the scan until it finds a gap. */
 static bool scan_locked(struct eviction *ev, struct drm_mm_scan *scan)
 {
 	u64 pages = ev->seg->size >> PAGE_SHIFT;
@@ -450,7 +465,7 @@ static bool scan_locked(struct eviction *ev, struct drm_mm_scan *scan)
 			break;
 		found = scan_add(scan, range, &last);
 	}
-	/* In reverse order. */
+	/* drm_mm requires the reverse order. */
 	for (; last; last = last->scanned)
 		drm_mm_scan_remove_block(scan, &last->node);
 
@@ -479,7 +494,10 @@ static int choose_gap_locked(struct eviction *ev, u64 *start)
 	return ret;
 }
 
-/* The first ones that leave enough bytes, wherever they are. */
+/*
+ * Chooses the first objects in the order of eviction that leave enough bytes,
+ * wherever they are.
+ */
 static int choose_bytes_locked(struct eviction *ev, u64 *unused)
 {
 	u64 need = ev->mgr->committed + ev->size, sum = ev->seg->commit;
@@ -521,10 +539,13 @@ static int choose(struct eviction *ev, int (*locked)(struct eviction *ev, u64 *s
 	return ret;
 }
 
-/* -ENOSPC: that is enough for a round. -ERESTARTSYS: the call can be made again. */
+/*
+ * Returns -ENOSPC if the evictions of this round are used up, -ERESTARTSYS if
+ * the ioctl can be restarted.
+ */
 static int evict_counted(struct tessera_room_rules *rules, struct tessera_bo *bo, u32 reason)
 {
-	/* Of a display nobody makes the call again. */
+	/* A display update cannot be restarted, so it ignores signals. */
 	if (signal_pending(current) && !rules->passes)
 		return -ERESTARTSYS;
 	if (!rules->evictions)
@@ -535,8 +556,9 @@ static int evict_counted(struct tessera_room_rules *rules, struct tessera_bo *bo
 }
 
 /*
- * -EBUSY: the object is locked by another task or, since it was chosen, is held
- * by a submission in parts, scanned out, or listed as resident.
+ * Evicts a victim. Returns -EBUSY if another task holds its reservation, or if
+ * the object has been held by a split submission, scanned out, or listed as
+ * resident since it was chosen.
  */
 static int take(struct eviction *ev, const struct victim *victim)
 {
@@ -559,7 +581,7 @@ static int take(struct eviction *ev, const struct victim *victim)
 	return ret;
 }
 
-/* What resists is no victim of this eviction any more. */
+/* A victim that returns -EBUSY is left out of the following searches. */
 static int take_or_pass(struct eviction *ev, const struct victim *victim)
 {
 	int ret = take(ev, victim);
@@ -606,13 +628,14 @@ static int free_bytes(struct eviction *ev)
 }
 
 /**
- * tessera_victims_make_bytes() - evict others so that an object fits in pieces
+ * tessera_victims_make_bytes() - evict objects until an object fits, not
+ * contiguous
  * @bo: the object, reservation held
  * @seg: the segment
- * @rules: the rules
+ * @rules: constraints on evictions
  *
- * Return: 0; -ENOSPC if those who may be evicted do not leave enough, or no evictions are left;
- * -ERESTARTSYS; or another error.
+ * Return: 0; -ENOSPC if the objects that may be evicted do not leave enough
+ * bytes, or no evictions are left; -ERESTARTSYS; or another error.
  */
 int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
 			       struct tessera_room_rules *rules)
@@ -628,14 +651,14 @@ int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segme
 }
 
 /**
- * tessera_victims_make_room() - evict others so that an object fits
+ * tessera_victims_make_room() - evict objects until a contiguous object fits
  * @bo: the object, reservation held
  * @seg: the segment
- * @rules: the rules
+ * @rules: constraints on evictions
  * @start: receives the lower end of the gap, a byte offset
  *
- * Return: 0; -ENOSPC if those who may be evicted do not leave enough, or no evictions are left;
- * -ERESTARTSYS; or another error.
+ * Return: 0; -ENOSPC if the objects that may be evicted do not leave a gap, or
+ * no evictions are left; -ERESTARTSYS; or another error.
  */
 int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segment *seg,
 			      struct tessera_room_rules *rules, u64 *start)
@@ -646,7 +669,10 @@ int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segmen
 	eviction_init(&ev, bo, seg, rules);
 	if (ev.size > seg->size)
 		return -ENOSPC;
-	/* It may be full by its commit limit though it has holes. */
+	/*
+	 * An aperture may have holes and still be full, because of its commit
+	 * limit.
+	 */
 	if (tessera_segment_is_aperture(seg))
 		ret = free_bytes(&ev);
 	if (!ret)
@@ -656,9 +682,12 @@ int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segmen
 	return ret;
 }
 
-/* ---- Looking ----------------------------------------------------------------- */
+/* ---- Available space --------------------------------------------------------- */
 
-/* With all that gives way gone, and all that passes by itself. */
+/*
+ * Returns the bytes that are available after all evictions, and after dying
+ * objects are freed.
+ */
 static u64 room_of(const struct tessera_segment *seg, const struct tessera_blocks *blocks)
 {
 	u64 room = seg->commit;
@@ -676,12 +705,14 @@ static u64 room_of(const struct tessera_segment *seg, const struct tessera_block
 }
 
 /**
- * tessera_victims_room() - how much of a segment could be had for an object
+ * tessera_victims_room() - compute how many bytes of a segment an object could
+ * get
  * @bo: the object
  * @seg: the segment
- * @want: bytes that its owner wants there beyond what it has
- * @rules: the rules
- * @room: receives the bytes, with all that passes by itself gone
+ * @want: bytes that its owner wants there in addition to what it has
+ * @rules: constraints on evictions
+ * @room: receives the bytes, provided that all holds end and all dying objects
+ * are freed
  *
  * Return: 0 or an error.
  */
@@ -699,7 +730,10 @@ int tessera_victims_room(struct tessera_bo *bo, const struct tessera_segment *se
 		struct tessera_block *block = &blocks.block[i];
 
 		rules->dying |= !block->bo;
-		/* A hold ends. What becomes of the object then is the order's affair. */
+		/*
+		 * The hold will end. After that, the order of eviction applies
+		 * to the object.
+		 */
 		rules->held |= block->held;
 		block->held = false;
 		if (block->bo && rules->spares && rules->spares(block->bo, rules->data))
@@ -714,12 +748,12 @@ int tessera_victims_room(struct tessera_bo *bo, const struct tessera_segment *se
 
 /* ---- Whole segments ------------------------------------------------------ */
 
-/* A few jobs that hang may be on the way. */
+/* Long enough for several jobs that hang and time out. */
 #define MOVES_TIMEOUT_MS	30000
 
 /*
- * All objects have their bytes where they are to be, also those that were told to go there
- * before. That includes the jobs that use an object where it was.
+ * Waits for the moves of all objects, including earlier ones. A move waits for
+ * the jobs that use the object at its old place.
  */
 static int wait_for_moves(struct tessera_device *tdev, unsigned long end)
 {
@@ -739,8 +773,8 @@ static int wait_for_moves(struct tessera_device *tdev, unsigned long end)
 }
 
 /*
- * Go through the ranges of a segment from a page on. NULL: there are no more, or the next one is of what is being
- * @dying.
+ * Iterates over the ranges of a segment, starting at a page. Returns NULL at
+ * the end of the segment, or if the object of the next range is @dying.
  */
 static struct tessera_bo *next_in_segment(struct tessera_manager *mgr, u64 *page, bool *dying)
 {
@@ -767,7 +801,10 @@ static struct tessera_bo *next_in_segment(struct tessera_manager *mgr, u64 *page
 	return bo;
 }
 
-/* Unless it has left meanwhile, or stays since it is scanned out. */
+/*
+ * The object stays if it has left the segment meanwhile, or if it is scanned
+ * out.
+ */
 static int leave_segment(struct tessera_bo *bo, const struct tessera_segment *seg)
 {
 	struct dma_resv *resv = bo->tbo.base.resv;
@@ -782,7 +819,10 @@ static int leave_segment(struct tessera_bo *bo, const struct tessera_segment *se
 	return ret;
 }
 
-/* What is being destroyed leaves by itself, behind its jobs. What comes meanwhile may stay. */
+/*
+ * Dying objects leave without an eviction when their jobs have finished.
+ * Objects that come to the segment meanwhile may stay.
+ */
 static int empty_segment(struct tessera_manager *mgr, unsigned long end)
 {
 	struct tessera_device *tdev = mgr->tdev;
@@ -825,15 +865,15 @@ static int evict_kind(struct tessera_device *tdev, u32 ids, bool apertures, unsi
 }
 
 /**
- * tessera_victims_empty() - empty segments of objects
+ * tessera_victims_empty() - evict all objects from some segments
  * @tdev: the device
- * @ids: bit N for the segment with id N; other bits mean nothing
+ * @ids: bit N selects the segment with id N; other bits are ignored
  *
- * What is scanned out stays. Apertures come last, in whatever order the device lists its segments:
- * what leaves memory may go to one of them. Waits until it is done.
+ * Scanned-out objects stay. Apertures are emptied last, because objects that
+ * leave memory may go to an aperture. Waits until the moves are finished.
  *
- * Return: 0; -EBUSY if that takes too long, because jobs wait for what does not come; or
- * another error.
+ * Return: 0; -EBUSY after a timeout, because jobs do not finish; or another
+ * error.
  */
 int tessera_victims_empty(struct tessera_device *tdev, u32 ids)
 {

@@ -2,8 +2,8 @@
 /**
  * DOC: cache coherency
  *
- * Decides how the system pages of an object are cached, and which aperture pages
- * may snoop. Stateless.
+ * Chooses how the system pages of an object are cached, and which bits a page
+ * table entry needs for that. Stateless.
  */
 
 #include "paging/paging.h"
@@ -13,12 +13,13 @@
 #include <drm/tessera_drm.h>
 
 /**
- * tessera_cache_choose() - caching of an object's system pages
+ * tessera_cache_choose() - choose the caching of an object's system pages
  * @tdev: the device
  * @bo_flags: DRM_TESSERA_BO_*
  *
- * Cached where user space asked for it. Pages that only the device uses are cached
- * as well if its accesses snoop, as that saves changing the kernel's mapping of them.
+ * Pages are cached if user space asked for it. Pages that only the device uses
+ * are cached, too, if its accesses snoop. The driver then need not change the
+ * caching of the kernel's mapping of the pages.
  *
  * Return: the caching for ttm_sg_tt_init().
  */
@@ -34,11 +35,13 @@ enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags)
 }
 
 /**
- * tessera_cache_vm_bits() - what the entry of a virtual address says of a system page
- * @seg: the aperture segment it is in
- * @caching: of the page
+ * tessera_cache_vm_bits() - caching bits of a page table entry for a system
+ * page
+ * @seg: the aperture segment that the page is in
+ * @caching: caching of the page
  *
- * As the entry of the same page in the aperture says, see tessera_paging_map().
+ * The bits match those of the aperture's entry for the same page, see
+ * tessera_paging_map().
  *
  * Return: TSR_PTE_* bits.
  */

@@ -2,9 +2,9 @@
 /**
  * DOC: paging operations
  *
- * One function for each thing the paging engine can do with memory: transfer, fill, map,
- * unmap, mark, discard. Each appends commands to a batch. They take ranges of segments and
- * lists of pages, never objects. No locks.
+ * One function for each operation of the paging engine: transfer, fill, map,
+ * unmap, mark, discard. Each appends commands to a batch. They take ranges of
+ * segments and lists of pages, never objects. No locks.
  */
 
 #include <linux/sizes.h>
@@ -16,28 +16,31 @@
 #include "tessera_trace.h"
 
 /*
- * A piece of a transfer, with a packet of its own.
+ * A piece of a transfer that one packet moves.
  *
- * A pass ends where the page list of one packet is full. Where the layout
- * changes, a pass is made of whole rows of tiles. A pass never splits a page.
+ * A pass ends where the page list of the packet is full. Between different
+ * layouts, a pass consists of whole rows of tiles. A pass never splits a page.
  */
 struct pass {
-	/* Where it starts, and its length. */
+	/* Offset in the transfer, and length. */
 	u64 pos, bytes;
 	/* TSR_TRANSFER_START, TSR_TRANSFER_END */
 	u32 flags;
 };
 
-/* What one page list covers. */
+/* Bytes that one page list covers. */
 #define LIST_COVERS	(TESSERA_PAGING_LIST_ENTRIES * TSR_PAGE_SIZE)
 
-/* Most one packet moves where no list limits it, so that none takes long. */
+/* Limit for packets without a page list, so that none runs for long. */
 #define PACKET_MOVES	SZ_16M
 
 /* A pass of a swizzling transfer must hold at least one row of tiles. */
 static_assert(TSR_TILE_ROWS * TSR_SURF_MAX_DIM * 4 <= LIST_COVERS);
 
-/* GPU address of a pass, or the DMA address of a page list, kept or made for it. */
+/*
+ * Find the GPU address of a pass. For system pages, this is the DMA address of
+ * a page list: a kept one, or one that is filled in here.
+ */
 static int paging_side_addr(struct tessera_paging_job *pjob,
 			    const struct tessera_paging_side *side,
 			    const struct pass *pass, u64 *addr)
@@ -115,7 +118,7 @@ static int paging_transfer_pass(struct tessera_paging_batch *batch,
 		swizzle ? pitch : 0, 0,
 	}, TSR_TRANSFER_DWORDS);
 
-	/* The trace shows what the packet says: flags, then the layouts. */
+	/* The trace event shows the packet's flags, then the layouts. */
 	rec.flags = flags | src->layout << 8 | dst->layout << 16;
 	tessera_paging_note(pjob, &rec);
 
@@ -125,22 +128,26 @@ static int paging_transfer_pass(struct tessera_paging_batch *batch,
 /**
  * tessera_paging_transfer() - copy contents
  * @batch: the batch
- * @src: where from
- * @dst: where to
- * @bytes: how much, a multiple of the page size
- * @pitch: bytes per row, where the layouts differ
+ * @src: the source
+ * @dst: the destination
+ * @bytes: size, a multiple of the page size
+ * @pitch: bytes per row, used if the layouts differ
  *
- * As many packets as page lists, and the time one may take, make necessary, marked
- * first and last (PAGE-4). Ranges of one segment may overlap (PAGE-13).
+ * Emits as many packets as the size of a page list and the time limit of a
+ * packet require. The first and the last packet are marked (PAGE-4). Ranges of
+ * one segment may overlap (PAGE-13).
  *
- * Return: 0 or an error; the batch is to be aborted then.
+ * Return: 0 or an error; the caller then aborts the batch.
  */
 int tessera_paging_transfer(struct tessera_paging_batch *batch,
 			    const struct tessera_paging_side *src,
 			    const struct tessera_paging_side *dst, u64 bytes, u32 pitch)
 {
 	bool pages = src->pages || dst->pages;
-	/* Upwards into itself: the upper end has to get out of the way first. */
+	/*
+	 * Copying upwards within a segment: start at the upper end, in case the
+	 * ranges overlap.
+	 */
 	bool reverse = !pages && dst->seg == src->seg && dst->offset > src->offset;
 	u32 limit = pages ? LIST_COVERS : PACKET_MOVES, i, num;
 	struct pass pass;
@@ -182,7 +189,7 @@ static int paging_clear_pass(struct tessera_paging_batch *batch, u64 addr, u64 b
  * @batch: the batch
  * @seg: the segment, not an aperture (PAGE-6)
  * @offset: byte offset
- * @bytes: how much
+ * @bytes: size
  *
  * Return: 0 or an error.
  */
@@ -206,7 +213,7 @@ int tessera_paging_clear(struct tessera_paging_batch *batch,
 	return 0;
 }
 
-/* @flags receives those of the entries. */
+/* @flags receives the flags of the last entry. */
 static int paging_map_pass(struct tessera_paging_batch *batch,
 			   const struct tessera_segment *seg, u64 offset, u32 count,
 			   const dma_addr_t *pages, enum ttm_caching caching, u32 *flags)
@@ -246,13 +253,13 @@ static int paging_map_pass(struct tessera_paging_batch *batch,
 }
 
 /**
- * tessera_paging_map() - show system pages in an aperture
+ * tessera_paging_map() - map system pages in an aperture
  * @batch: the batch
  * @seg: an aperture segment
  * @offset: byte offset
- * @bytes: how much
+ * @bytes: size
  * @pages: DMA addresses of the pages
- * @caching: of the pages
+ * @caching: caching of the pages
  *
  * Return: 0 or an error.
  */
@@ -280,11 +287,12 @@ int tessera_paging_map(struct tessera_paging_batch *batch,
 }
 
 /**
- * tessera_paging_unmap() - show the dummy page in a range of an aperture (PAGE-9)
+ * tessera_paging_unmap() - map the dummy page in a range of an aperture
+ * (PAGE-9)
  * @batch: the batch
  * @seg: an aperture segment
  * @offset: byte offset
- * @bytes: how much
+ * @bytes: size
  *
  * Return: 0 or an error.
  */
@@ -310,12 +318,14 @@ int tessera_paging_unmap(struct tessera_paging_batch *batch,
 }
 
 /**
- * tessera_paging_mark() - tell a strict device who owns a range
+ * tessera_paging_mark() - report the state of a range to a strict device
  * @batch: the batch
  * @seg: a memory segment
  * @offset: byte offset
- * @bytes: how much
+ * @bytes: size
  * @mark: TSR_MARK_*
+ *
+ * Does nothing without TSR_CAP_STRICT.
  *
  * Return: 0 or an error.
  */
@@ -346,13 +356,14 @@ int tessera_paging_mark(struct tessera_paging_batch *batch,
 }
 
 /**
- * tessera_paging_discard() - note that contents are dropped without a copy
+ * tessera_paging_discard() - record that contents are dropped without a copy
  * @batch: the batch
  * @seg: the segment they are in
  * @offset: byte offset
- * @bytes: how much
+ * @bytes: size
  *
- * Takes no command, only a place in the order of things and in the trace (PAGE-7).
+ * Emits no command. The record gives the discard its place among the other
+ * operations in the trace (PAGE-7).
  *
  * Return: 0 or an error.
  */

@@ -2,13 +2,18 @@
 /**
  * DOC: kept page lists
  *
- * The page list of a large object, in the device's format, for as long as the object has its
- * pages: what goes to and fro between memory and the same pages need not say each time which
- * they are. Made and destroyed by mem/backing.c, used by paging/ops.c. It does not change, so
- * there is no lock. Jobs have no references: a job that reads the list uses the pages,
- * and nobody frees or changes those before it has ended.
+ * The page list of a large object, in the device's format. It lives as long as
+ * the object has the same pages, so that repeated moves of the object need not
+ * fill in a list each time. mem/backing.c creates and destroys it, and
+ * paging/ops.c uses it.
  *
- * It is a five hundredth of the pages, and like these charged to no control group: it would be that of whoever moves the object first.
+ * A list never changes, so there is no lock. Jobs hold no references. A job
+ * that reads the list also uses the pages, and these are not freed or replaced
+ * before the job has ended.
+ *
+ * A list takes 1/512 of the size of the pages. Like the pages, it is not
+ * charged to a memory cgroup. It would be charged to the client that happens to
+ * move the object first.
  */
 
 #include <linux/dma-mapping.h>
@@ -22,7 +27,7 @@
 
 #define LIST_BYTES	(TESSERA_PAGING_LIST_ENTRIES * sizeof(__le64))
 
-/* A page of it. */
+/* One page of the list. */
 struct tessera_pages_list {
 	__le64 *cpu;
 	dma_addr_t dma;
@@ -32,11 +37,13 @@ struct tessera_pages_list {
  * struct tessera_pages - a kept page list
  */
 struct tessera_pages {
-	/** @dev: who has them mapped */
+	/** @dev: device for which the lists are mapped */
 	struct device *dev;
 	/** @num: elements of @lists */
 	u32 num;
-	/** @lists: one after the other; all but the last are full */
+	/**
+	 * @lists: the pages of the list, in order; all but the last are full
+	 */
 	struct tessera_pages_list lists[] __counted_by(num);
 };
 
@@ -62,13 +69,13 @@ static int pages_fill(struct tessera_pages *pages, struct tessera_pages_list *li
 }
 
 /**
- * tessera_pages_create() - make the page list of an object
+ * tessera_pages_create() - create the page list of an object
  * @tdev: the device, present
- * @dma: bus addresses of the pages
- * @num: how many
+ * @dma: DMA addresses of the pages
+ * @num: number of pages
  *
- * Return: the list; NULL if there is no memory for it, or if there are so few pages that it
- * would not be worth it.
+ * Return: the list; NULL if there is no memory for it, or if the object is too
+ * small to be worth it.
  */
 struct tessera_pages *tessera_pages_create(struct tessera_device *tdev, const dma_addr_t *dma,
 					   u32 num)
@@ -97,7 +104,7 @@ struct tessera_pages *tessera_pages_create(struct tessera_device *tdev, const dm
 }
 
 /**
- * tessera_pages_destroy() - free a list
+ * tessera_pages_destroy() - free a page list
  * @pages: the list, which no job reads any more; or NULL
  */
 void tessera_pages_destroy(struct tessera_pages *pages)
@@ -114,12 +121,12 @@ void tessera_pages_destroy(struct tessera_pages *pages)
 }
 
 /**
- * tessera_pages_check() - warn if a part of the list is of other pages
+ * tessera_pages_check() - warn if a part of a page list names other pages
  * @pages: the list
- * @dma: what tessera_pages_find() has found
- * @first: bus address of the part's first page
+ * @dma: DMA address of the part, from tessera_pages_find()
+ * @first: DMA address of the part's first page
  *
- * With CONFIG_DRM_TESSERA_DEBUG only.
+ * Does nothing without CONFIG_DRM_TESSERA_DEBUG.
  */
 void tessera_pages_check(const struct tessera_pages *pages, dma_addr_t dma, dma_addr_t first)
 {
@@ -139,13 +146,13 @@ void tessera_pages_check(const struct tessera_pages *pages, dma_addr_t dma, dma_
 }
 
 /**
- * tessera_pages_find() - where the device finds a part of the list
+ * tessera_pages_find() - find the DMA address of a part of a page list
  * @pages: the list
- * @first: the part's first page
- * @count: its pages, not 0
- * @dma: receives the bus address of its first entry
+ * @first: index of the part's first page
+ * @count: number of pages, not 0
+ * @dma: receives the DMA address of the part's first entry
  *
- * Return: false if its entries do not follow each other there.
+ * Return: false if the entries are not contiguous in DMA addresses.
  */
 bool tessera_pages_find(const struct tessera_pages *pages, u64 first, u32 count,
 			dma_addr_t *dma)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the layers above may use of paging/: batches of commands that move and map memory. */
+/* Interface of paging/: batches of commands that move and map memory. */
 #ifndef __TESSERA_PAGING_H__
 #define __TESSERA_PAGING_H__
 
@@ -28,7 +28,7 @@ u64 tessera_cache_vm_bits(const struct tessera_segment *seg, enum ttm_caching ca
 
 /* paging/pages.c */
 
-/* A page list is one page: 512 entries, 2 MiB in a pass. */
+/* A page list is one page: 512 entries, which cover 2 MiB. */
 #define TESSERA_PAGING_LIST_ENTRIES	(TSR_PAGE_SIZE / sizeof(__le64))
 
 struct tessera_pages *tessera_pages_create(struct tessera_device *tdev, const dma_addr_t *dma,
@@ -41,30 +41,32 @@ bool tessera_pages_find(const struct tessera_pages *pages, u64 first, u32 count,
 /* paging/queue.c */
 
 /**
- * struct tessera_paging_list - a page list in use by a job
+ * struct tessera_paging_list - a page list that belongs to a job
  */
 struct tessera_paging_list {
 	/** @node: in the job's lists */
 	struct list_head node;
-	/** @cpu: the entries, TESSERA_PAGING_LIST_ENTRIES of them */
+	/** @cpu: TESSERA_PAGING_LIST_ENTRIES entries */
 	__le64 *cpu;
-	/** @dma: where the device finds them */
+	/** @dma: DMA address of the entries */
 	dma_addr_t dma;
-	/** @used: entries of some command; those behind are free */
+	/** @used: number of entries that commands use; the rest is free */
 	u32 used;
 };
 
 /**
- * struct tessera_paging_record - what the trace says about an operation
+ * struct tessera_paging_record - one operation, as the trace event reports it
  */
 struct tessera_paging_record {
 	/** @node: in the job's records */
 	struct list_head node;
 	/** @kind: TESSERA_PAGING_* */
 	u32 kind;
-	/** @src_segment: id of the segment, 0: system memory or none */
+	/** @src_segment: id of the source segment, 0: system memory or none */
 	u32 src_segment;
-	/** @dst_segment: likewise */
+	/**
+	 * @dst_segment: id of the destination segment, 0: system memory or none
+	 */
 	u32 dst_segment;
 	/** @flags: meaning depends on @kind */
 	u32 flags;
@@ -77,48 +79,60 @@ struct tessera_paging_record {
 };
 
 /**
- * struct tessera_paging_effect - what a batch means to somebody
+ * struct tessera_paging_effect - hooks that a batch calls for its creator
  */
 struct tessera_paging_effect {
 	/** @node: in the effects of its batch */
 	struct list_head node;
 	/**
-	 * @prepare: as in &struct tessera_job_ops
+	 * @prepare: see &tessera_job_ops.prepare
 	 *
-	 * Called once more when all jobs of the batch have run: paging that the batch waits for may
-	 * still be in the ring before, and has ended then. In atomic context.
+	 * Called for each job of the batch, and once more after the last job
+	 * has run. At the first call, paging that the batch depends on may
+	 * still be in the ring. It has ended at the last call. Called in atomic
+	 * context.
 	 */
 	int (*prepare)(struct tessera_paging_effect *effect);
 	/**
-	 * @failed: a job of the batch did not do what it was to do, or @prepare has failed after the
-	 * last one; the batch's fence is about to signal
+	 * @failed: a job of the batch failed, or @prepare failed after the last
+	 * job
 	 *
-	 * In atomic context, perhaps several times.
+	 * Called before the fence of the batch signals, in atomic context,
+	 * possibly several times.
 	 */
 	void (*failed)(struct tessera_paging_effect *effect);
-	/** @release: the batch is over, whatever became of it; may sleep */
+	/**
+	 * @release: called once after the batch has ended, with any outcome;
+	 * may sleep
+	 */
 	void (*release)(struct tessera_paging_effect *effect);
 };
 
 /**
- * struct tessera_paging_batch - operations on one object that end in one fence
+ * struct tessera_paging_batch - paging operations that end in one fence
  *
- * Lives on the stack between tessera_paging_begin() and tessera_paging_push().
+ * Usually the operations on one object. Lives on the stack between
+ * tessera_paging_begin() and tessera_paging_push().
  */
 struct tessera_paging_batch {
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @queue: where it is queued */
+	/** @queue: the queue that runs the batch */
 	struct tessera_paging_queue *queue;
-	/** @bo_id: for traces */
+	/** @bo_id: id of the object, 0: none or several; for traces */
 	u32 bo_id;
-	/** @lost: set to 1 if a job of the batch fails; valid until its fence has signalled */
+	/**
+	 * @lost: set to 1 if a job of the batch fails, or NULL; stays valid
+	 * until the fence of the batch has signalled
+	 */
 	atomic_t *lost;
-	/** @jobs: built so far, in order */
+	/** @jobs: jobs built so far, in order */
 	struct list_head jobs;
 	/** @effects: &struct tessera_paging_effect */
 	struct list_head effects;
-	/** @cur: the last of @jobs, if it has room left */
+	/**
+	 * @cur: the last of @jobs if commands can be appended to it, or NULL
+	 */
 	struct tessera_paging_job *cur;
 };
 
@@ -165,11 +179,13 @@ struct tessera_paging_side {
 	u64 offset;
 	/** @pages: DMA addresses of system pages; NULL: use the GPU address */
 	const dma_addr_t *pages;
-	/** @list: a kept list that has them, or NULL */
+	/** @list: kept page list that contains @pages, or NULL */
 	const struct tessera_pages *list;
-	/** @first: the first of @pages in @list */
+	/** @first: index of the first of @pages in @list */
 	u64 first;
-	/** @cached: CPUs have @pages in their caches, and the device does not snoop */
+	/**
+	 * @cached: @pages may be in CPU caches, and the device does not snoop
+	 */
 	bool cached;
 	/** @layout: TSR_LAYOUT_* */
 	u32 layout;

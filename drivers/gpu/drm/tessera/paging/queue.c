@@ -2,21 +2,25 @@
 /**
  * DOC: paging queue
  *
- * The kernel's own command buffers for moving, filling and mapping memory, and their way
- * to the paging engine through the scheduler (PAGE-1 to PAGE-3). What the commands are is
- * paging/ops.c's.
+ * The kernel's own command buffers for moving, filling and mapping memory, and
+ * their way to the paging engine through the scheduler (PAGE-1 to PAGE-3). The
+ * commands themselves are in paging/ops.c.
  *
- * Operations on one object form a batch. A batch is as many jobs as its commands
- * need (PAGE-5), all of one entity, so they run in order and only the first
- * needs the dependencies. Each client has a queue of its own, so what waits for one
- * client's jobs delays no other's paging. The queue's lock makes arming order the order of
- * the entity; it is a leaf and nothing is allocated under it.
+ * Operations that end in one fence, usually those on one object, form a batch.
+ * A batch has as many jobs as its commands need (PAGE-5). All jobs belong to
+ * one entity, so they run in order and only the first one needs the
+ * dependencies. Each client has a queue of its own, and so does each VM. Paging
+ * that waits for one client's jobs thus does not delay other clients' paging.
+ * The queue's lock makes the order of arming the order in the entity. It is a
+ * leaf, and nothing is allocated under it.
  *
- * A batch waits for jobs of this device only, never for a foreign fence (see "Moves and
- * foreign fences" in mem/residency.c). So a range that was left, a paging queue and page tables
- * become available within the time that this device's own jobs take, and wait for before they begin.
+ * A batch waits for jobs of this device only, never for a foreign fence (see
+ * "Moves and foreign fences" in mem/residency.c). Vacated ranges, paging queues
+ * and page tables therefore become available within the time that jobs of this
+ * device take.
  *
- * Callers hold drm_dev_enter() from begin to commit.
+ * Callers hold drm_dev_enter() from tessera_paging_begin() to
+ * tessera_paging_push() or tessera_paging_abort().
  */
 
 #include <linux/dma-fence.h>
@@ -40,45 +44,48 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* One page list is one page. */
+/* A page list is one page. */
 #define LIST_BYTES	(TESSERA_PAGING_LIST_ENTRIES * sizeof(__le64))
 
-/* An indirect buffer that fits one page has 73 transfers, 146 MiB. */
+/* A buffer of one page holds 73 transfers, which move up to 146 MiB. */
 #define DEFAULT_IB_BYTES	TSR_PAGE_SIZE
 #define MIN_IB_BYTES		64U
 
-/* So that no job comes near the time at which it is taken to hang. */
+/* Limit of a job, far below what would take a job timeout. */
 #define JOB_MOVES		SZ_64M
 
 static_assert(TSR_TRANSFER_DWORDS * sizeof(u32) <= MIN_IB_BYTES);
 
 /**
- * struct tessera_paging - paging on a device
+ * struct tessera_paging - paging state of a device
  */
 struct tessera_paging {
 	/** @engine: the first paging engine */
 	struct tessera_engine *engine;
-	/** @ib_bytes: size of an indirect buffer, a debugfs knob */
+	/** @ib_bytes: size of an indirect buffer; set through debugfs */
 	u32 ib_bytes;
 	/** @lock: protects @shared; a leaf */
 	struct mutex lock;
-	/** @shared: &tessera_paging_queue.shared of the queues that belong to processes, not to files */
+	/**
+	 * @shared: &tessera_paging_queue.shared of queues that belong to
+	 * processes, not to open files
+	 */
 	struct list_head shared;
 };
 
 /**
- * struct tessera_paging_queue - a paging queue of a client, or of an import
+ * struct tessera_paging_queue - the paging queue of a client, a VM or imports
  */
 struct tessera_paging_queue {
-	/** @ref: the client, its objects and its jobs hold one each */
+	/** @ref: the owner, its objects and its jobs hold one reference each */
 	struct kref ref;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @account: who pays; holds a reference */
+	/** @account: account that is charged; holds a reference */
 	struct tessera_account *account;
-	/** @entity: queue of the paging engine's scheduler */
+	/** @entity: entity of the paging engine's scheduler */
 	struct drm_sched_entity entity;
-	/** @lock: from arm to push; a leaf */
+	/** @lock: held from arming to pushing the jobs of a batch; a leaf */
 	struct mutex lock;
 	/** @shared: in &tessera_paging.shared, or empty */
 	struct list_head shared;
@@ -92,7 +99,7 @@ struct tessera_paging_job {
 	struct tessera_job base;
 	/** @node: in &tessera_paging_batch.jobs */
 	struct list_head node;
-	/** @queue: where it is queued; holds a reference */
+	/** @queue: queue of the job; holds a reference */
 	struct tessera_paging_queue *queue;
 	/** @bo_id: for traces */
 	u32 bo_id;
@@ -104,13 +111,16 @@ struct tessera_paging_job {
 	u32 used;
 	/** @moved: bytes its commands read or write */
 	u64 moved;
-	/** @lists: &struct tessera_paging_list the commands point at */
+	/** @lists: &struct tessera_paging_list that the commands use */
 	struct list_head lists;
 	/** @records: &struct tessera_paging_record for the trace */
 	struct list_head records;
-	/** @last: the last job of the batch, if that is another; holds a reference */
+	/**
+	 * @last: the last job of the batch, if that is another job and there
+	 * are effects; holds a reference
+	 */
 	struct tessera_paging_job *last;
-	/** @effects: of the batch, if this is its last job */
+	/** @effects: effects of the batch, if this is its last job */
 	struct list_head effects;
 };
 
@@ -145,14 +155,17 @@ static void paging_job_done(struct tessera_job *job, int error, u64 start_ns, u6
 		tessera_account_add_engine_time(pjob->queue->account, job->engine->id,
 						end_ns - start_ns);
 
-	/* Before the fence signals, so that nobody who has waited for it misses it. */
+	/*
+	 * Before the fence signals, so that a thread that waited for it sees
+	 * this.
+	 */
 	if (error && pjob->lost)
 		atomic_set(pjob->lost, 1);
 	list_for_each_entry(effect, paging_job_effects(pjob), node)
 		if (error || (!pjob->last && effect->prepare(effect)))
 			effect->failed(effect);
 
-	/* A cancelled job is one of a device that is gone. */
+	/* Cancelled jobs need no report: the device is gone or was reset. */
 	if (error && error != -ECANCELED && error != -ENODEV)
 		drm_err_ratelimited(&pjob->queue->tdev->drm,
 				    "paging of object %u failed: %d\n", pjob->bo_id, error);
@@ -229,13 +242,13 @@ static struct tessera_paging_job *paging_job_create(struct tessera_paging_batch 
 }
 
 /**
- * tessera_paging_job_for() - the job the next command goes to
+ * tessera_paging_job_for() - get the job for the next command of a batch
  * @batch: the batch
- * @bytes: length of the command
- * @moves: bytes of memory it is about
+ * @bytes: size of the command
+ * @moves: bytes of memory that the command reads or writes
  *
- * Return: the last job of the batch if it has room and does not take too long, else a
- * new one; or an error pointer.
+ * Return: the last job of the batch if the command fits and the job stays below
+ * its limit, else a new one; or an error pointer.
  */
 struct tessera_paging_job *tessera_paging_job_for(struct tessera_paging_batch *batch, u32 bytes,
 						  u64 moves)
@@ -266,8 +279,8 @@ struct tessera_paging_job *tessera_paging_job_for(struct tessera_paging_batch *b
 }
 
 /**
- * tessera_paging_emit() - append a command
- * @pjob: a job that tessera_paging_job_for() found room in
+ * tessera_paging_emit() - append a command to a job
+ * @pjob: the job, returned by tessera_paging_job_for() for this size
  * @words: the command
  * @dwords: its length
  */
@@ -282,12 +295,13 @@ void tessera_paging_emit(struct tessera_paging_job *pjob, const u32 *words, u32 
 }
 
 /**
- * tessera_paging_reserve() - leave room for commands that are not known yet
+ * tessera_paging_reserve() - reserve space for commands that are written later
  * @batch: the batch
- * @dwords: their length
- * @pjob: receives the job they are in
+ * @dwords: length of the commands
+ * @pjob: receives the job that they are in
  *
- * Return: where they go until the batch is pushed, an empty packet so far; or an error pointer.
+ * Return: the space, which holds a NOP packet for now and may be written until
+ * the batch is pushed; or an error pointer.
  */
 __le32 *tessera_paging_reserve(struct tessera_paging_batch *batch, u32 dwords,
 			       struct tessera_paging_job **pjob)
@@ -305,10 +319,11 @@ __le32 *tessera_paging_reserve(struct tessera_paging_batch *batch, u32 dwords,
 }
 
 /**
- * tessera_paging_list_create() - a page list for a command
- * @pjob: the job; frees the list when it is released
+ * tessera_paging_list_create() - allocate a page list for a command
+ * @pjob: the job; it frees the list when it is released
  *
- * Return: the list, of TESSERA_PAGING_LIST_ENTRIES elements, or an error pointer.
+ * Return: the list, with TESSERA_PAGING_LIST_ENTRIES entries, or an error
+ * pointer.
  */
 struct tessera_paging_list *tessera_paging_list_create(struct tessera_paging_job *pjob)
 {
@@ -322,7 +337,7 @@ struct tessera_paging_list *tessera_paging_list_create(struct tessera_paging_job
 	list->cpu = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
 	if (!list->cpu)
 		goto err_free;
-	/* Of pages nobody would notice. */
+	/* kmemleak does not track pages by itself. */
 	kmemleak_alloc(list->cpu, LIST_BYTES, 1, GFP_KERNEL);
 	list->dma = dma_map_single(dev, list->cpu, LIST_BYTES, DMA_TO_DEVICE);
 	if (dma_mapping_error(dev, list->dma))
@@ -341,12 +356,12 @@ err_free:
 }
 
 /**
- * tessera_paging_list_take() - room in a page list for a command
+ * tessera_paging_list_take() - get entries of a page list for a command
  * @pjob: the job
- * @count: entries, at most TESSERA_PAGING_LIST_ENTRIES
- * @dma: receives where the device finds them
+ * @count: number of entries, at most TESSERA_PAGING_LIST_ENTRIES
+ * @dma: receives the DMA address of the first entry
  *
- * Commands about a few pages each share lists.
+ * Commands on few pages share a list.
  *
  * Return: the entries, or an error pointer.
  */
@@ -365,7 +380,7 @@ __le64 *tessera_paging_list_take(struct tessera_paging_job *pjob, u32 count, dma
 	}
 	first = list->used;
 	list->used += count;
-	/* The list was empty. */
+	/* A new list is zeroed, and entries are used only once. */
 	tessera_assert(pjob->queue->tdev, !list->cpu[first]);
 	*dma = list->dma + first * sizeof(*list->cpu);
 
@@ -373,11 +388,12 @@ __le64 *tessera_paging_list_take(struct tessera_paging_job *pjob, u32 count, dma
 }
 
 /**
- * tessera_paging_note() - say what a job does, for the trace
+ * tessera_paging_note() - record an operation of a job for the trace
  * @pjob: the job
- * @what: copied; the trace shows it once the job has a number
+ * @what: the record, copied. It is traced when the job has a sequence number
  *
- * Allocates only while somebody listens; losing a record loses a trace line.
+ * Does nothing while the trace event is disabled. If the allocation fails, only
+ * the trace line is lost.
  */
 void tessera_paging_note(struct tessera_paging_job *pjob, const struct tessera_paging_record *what)
 {
@@ -394,9 +410,10 @@ void tessera_paging_note(struct tessera_paging_job *pjob, const struct tessera_p
 /**
  * tessera_paging_begin() - start a batch
  * @batch: the batch
- * @queue: the queue of whose object it is
- * @bo_id: the object it is about, for traces
- * @lost: set to 1, before the batch's fence signals, if the bytes did not arrive
+ * @queue: the queue of the batch
+ * @bo_id: id of the object, for traces
+ * @lost: set to 1 before the batch's fence signals if a job of the batch fails;
+ * or NULL
  */
 void tessera_paging_begin(struct tessera_paging_batch *batch, struct tessera_paging_queue *queue,
 			  u32 bo_id, atomic_t *lost)
@@ -421,7 +438,7 @@ static void paging_trace(struct tessera_paging_job *pjob)
 					pjob->base.seqno);
 }
 
-/* The batch's jobs, last reference dropped; those not pushed are freed at once. */
+/* Drop the batch's job references. Jobs that were not pushed are freed. */
 static void paging_put_jobs(struct tessera_paging_batch *batch)
 {
 	struct tessera_paging_job *pjob, *next;
@@ -443,11 +460,12 @@ static void paging_flush_lists(struct tessera_paging_job *pjob)
 }
 
 /**
- * tessera_paging_prepare() - do what can fail of queueing a batch
- * @batch: the batch; to be aborted if this fails
- * @resv: what to wait for before it runs, held; may be NULL
+ * tessera_paging_prepare() - do all steps of queueing a batch that can fail
+ * @batch: the batch; the caller aborts it if this fails
+ * @resv: reservation to wait for, locked; or NULL
  *
- * The batch waits for all jobs of this device that @resv has, readers included.
+ * The batch waits for all jobs of this device that have fences in @resv,
+ * including readers.
  *
  * Return: 0 or an error.
  */
@@ -461,7 +479,7 @@ int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *
 			return PTR_ERR(pjob);
 	}
 
-	/* A transfer that goes over several jobs is not to be interrupted by another. */
+	/* Keep other jobs from running between the parts of a transfer. */
 	last = list_last_entry(&batch->jobs, struct tessera_paging_job, node);
 	if (!list_is_singular(&batch->jobs))
 		list_for_each_entry(pjob, &batch->jobs, node)
@@ -481,10 +499,10 @@ int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *
 }
 
 /**
- * tessera_paging_first_job() - the job whose dependencies are those of the batch
+ * tessera_paging_first_job() - get the job that takes the batch's dependencies
  * @batch: the batch, prepared
  *
- * Return: the job, the batch's.
+ * Return: the job; the reference stays the batch's.
  */
 struct tessera_job *tessera_paging_first_job(struct tessera_paging_batch *batch)
 {
@@ -492,9 +510,9 @@ struct tessera_job *tessera_paging_first_job(struct tessera_paging_batch *batch)
 }
 
 /**
- * tessera_paging_wait_for() - one more thing to wait for
+ * tessera_paging_wait_for() - add a dependency to a batch
  * @batch: the batch, prepared
- * @fence: what; the reference stays the caller's
+ * @fence: the fence; the reference stays the caller's
  *
  * Return: 0 or -ENOMEM.
  */
@@ -504,9 +522,9 @@ int tessera_paging_wait_for(struct tessera_paging_batch *batch, struct dma_fence
 }
 
 /**
- * tessera_paging_attach() - have a batch tell somebody what becomes of it
- * @batch: the batch, prepared; it is pushed, not aborted
- * @effect: released with the batch
+ * tessera_paging_attach() - attach hooks to a batch
+ * @batch: the batch, prepared; it must be pushed, not aborted
+ * @effect: the hooks, released with the batch
  */
 void tessera_paging_attach(struct tessera_paging_batch *batch,
 			   struct tessera_paging_effect *effect)
@@ -514,7 +532,7 @@ void tessera_paging_attach(struct tessera_paging_batch *batch,
 	list_add_tail(&effect->node, &batch->effects);
 }
 
-/* Effects go with the last job, which all others know. */
+/* The last job owns the effects; all other jobs refer to it. */
 static void paging_hand_over_effects(struct tessera_paging_batch *batch)
 {
 	struct tessera_paging_job *pjob, *last;
@@ -533,9 +551,9 @@ static void paging_hand_over_effects(struct tessera_paging_batch *batch)
 
 /**
  * tessera_paging_push() - queue a prepared batch
- * @batch: the batch; over after this call
+ * @batch: the batch, not valid after this call
  *
- * Return: a reference to the fence of its last job.
+ * Return: the fence of its last job, with a reference.
  */
 struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch)
 {
@@ -564,8 +582,8 @@ struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch)
 }
 
 /**
- * tessera_paging_abort() - give a batch up
- * @batch: the batch; nothing of it has been queued
+ * tessera_paging_abort() - free a batch that is not queued
+ * @batch: the batch
  */
 void tessera_paging_abort(struct tessera_paging_batch *batch)
 {
@@ -573,7 +591,7 @@ void tessera_paging_abort(struct tessera_paging_batch *batch)
 }
 
 /**
- * tessera_paging_ib_bytes() - size of the indirect buffers paging uses
+ * tessera_paging_ib_bytes() - get the size of paging's indirect buffers
  * @tdev: the device
  *
  * Return: bytes.
@@ -584,9 +602,9 @@ u32 tessera_paging_ib_bytes(struct tessera_device *tdev)
 }
 
 /**
- * tessera_paging_set_ib_bytes() - set the size of the indirect buffers paging uses
+ * tessera_paging_set_ib_bytes() - set the size of paging's indirect buffers
  * @tdev: the device
- * @bytes: wanted; brought into the range that works
+ * @bytes: the size; clamped to the supported range
  *
  * For tests of operations that need several buffers (PAGE-5).
  */
@@ -599,9 +617,9 @@ void tessera_paging_set_ib_bytes(struct tessera_device *tdev, u32 bytes)
 }
 
 /**
- * tessera_paging_queue_create() - make the paging queue of a client
+ * tessera_paging_queue_create() - create a paging queue
  * @tdev: the device
- * @account: who pays for what is queued
+ * @account: account that is charged for the jobs
  *
  * Return: the queue with one reference, or an error pointer.
  */
@@ -629,7 +647,7 @@ struct tessera_paging_queue *tessera_paging_queue_create(struct tessera_device *
 	return queue;
 }
 
-/* With a reference; or NULL. */
+/* Returns a queue with a reference, or NULL. */
 static struct tessera_paging_queue *paging_queue_find_locked(struct tessera_paging *paging,
 							     struct tessera_account *account)
 {
@@ -645,11 +663,12 @@ static struct tessera_paging_queue *paging_queue_find_locked(struct tessera_pagi
 }
 
 /**
- * tessera_paging_queue_share() - the paging queue of the calling process
+ * tessera_paging_queue_share() - get the paging queue of the calling process
  * @tdev: the device
  *
- * For objects that are not created through an open file. All those of a process share one queue:
- * the scheduler looks at each queue that has jobs whenever it chooses one.
+ * For objects that are not created through an open file. The objects of one
+ * process share a queue, because the scheduler looks at each entity with jobs
+ * when it picks one.
  *
  * Return: the queue with one reference, or an error pointer.
  */
@@ -694,7 +713,7 @@ struct tessera_paging_queue *tessera_paging_queue_get(struct tessera_paging_queu
 }
 
 /**
- * tessera_paging_queue_account() - who pays
+ * tessera_paging_queue_account() - get the account that a queue charges
  * @queue: the queue
  *
  * Return: the account, valid as long as the queue.
@@ -712,7 +731,7 @@ static void paging_queue_release(struct kref *ref)
 	mutex_lock(&queue->tdev->paging->lock);
 	list_del(&queue->shared);
 	mutex_unlock(&queue->tdev->paging->lock);
-	/* Empty: each of its jobs had a reference. */
+	/* The entity is empty: each job held a reference to the queue. */
 	tessera_engine_entity_destroy(&queue->entity);
 	tessera_account_put(queue->account);
 	mutex_destroy(&queue->lock);

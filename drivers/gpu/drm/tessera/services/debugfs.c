@@ -2,8 +2,9 @@
 /**
  * DOC: debugfs
  *
- * Tables for people and tests, not an ABI, and the knobs tests turn. Walks take the lock of
- * what they walk; values are snapshots.
+ * Tables for developers and tests, and settings for tests. The files are no
+ * ABI. A file that walks a list holds the lock of that list. Values are
+ * snapshots.
  */
 
 #include <linux/debugfs.h>
@@ -210,7 +211,10 @@ static int paging_ib_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(paging_ib_fops, paging_ib_get, paging_ib_set, "%llu\n");
 
-/* Objects only: what a test needs to see them come back. */
+/*
+ * Write a mask of segment ids to evict all objects from these segments that are
+ * not scanned out, so that a test can see them return.
+ */
 static int evict_all_set(void *data, u64 value)
 {
 	if (value > U32_MAX)
@@ -220,7 +224,7 @@ static int evict_all_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(evict_all_fops, NULL, evict_all_set, "%llu\n");
 
-/* Any value: the records of the errors are those of the next ones. */
+/* Write any value to record the next error of each type again. */
 static int errors_rearm_set(void *data, u64 value)
 {
 	tessera_error_collect(data, true);
@@ -235,7 +239,10 @@ static int compare_ns(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Register write to woken waiter; the median, as single ones vary with the host. */
+/*
+ * Time in ns from a register write to the wakeup of a waiter. Takes the median,
+ * because single values vary with the load of the host.
+ */
 static int ping_get(void *data, u64 *value)
 {
 	struct tessera_device *tdev = data;

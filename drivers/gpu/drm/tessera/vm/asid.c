@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: numbers of address spaces
+ * DOC: address space identifiers
  *
- * The device tells the translations of different VMs apart by a number (ASID), of which it has few.
- * A VM gets one for its first job, and keeps it until another VM needs it: a VM without unfinished
- * jobs, the least recently used one, gives its number up. A VM that gets a number begins with a flush
- * of all addresses, since the TLBs may remember those of the VM before.
+ * The device tells the TLB entries of different VMs apart by a number, the
+ * address space identifier (ASID). There are few of them. A VM gets an ASID for
+ * its first job and keeps it until another VM needs it. The least recently used
+ * VM without unfinished jobs gives its ASID up. A VM that gets an ASID first
+ * flushes all addresses, because the TLBs may hold translations of the previous
+ * VM.
  *
- * While all numbers belong to VMs with unfinished jobs, one that needs a number becomes the *heir* of
- * one of them: of the process that has most numbers, the VM that has had its number for longest. That
- * VM queues no more jobs before its number has gone to the heir, so the heir waits for the jobs that
- * are queued, and for nothing that is submitted later. Then the VM needs a number in turn. So VMs
- * take turns, and a process with few of them does not wait for one with many.
+ * While every ASID belongs to a VM with unfinished jobs, a VM that needs one
+ * becomes the *heir* of one of these VMs. The driver picks the process with the
+ * most ASIDs, and of its VMs the least recently used one. The picked VM queues
+ * nothing until its heir has the ASID. The heir therefore waits only for jobs
+ * that are already queued. If the picked VM has more jobs, it then needs an
+ * ASID in turn. VMs thus take turns, and a process with few VMs does not wait
+ * for a process with many.
  *
- * Called by vm/pt.c with the lock of the page tables. The lock here is a leaf.
+ * vm/pt.c calls this file with &tessera_space.lock held. The lock here is a
+ * leaf.
  */
 #include <linux/dma-fence.h>
 #include <linux/mutex.h>
@@ -30,16 +35,16 @@
 #include "vm/vm.h"
 
 struct tessera_asids {
-	/* Protects all below, and what is in the list. */
+	/* Protects all members below and each &tessera_asid. */
 	struct mutex lock;
-	/* &struct tessera_asid, those with a number. */
+	/* &struct tessera_asid with a number, least recently used first. */
 	struct list_head list;
-	/* Has gone up whenever a VM may have become free to give its number up. */
+	/* Incremented when a VM may have become able to give its number up. */
 	u32 changes;
-	/* For more of those. */
+	/* Woken when @changes is incremented. */
 	wait_queue_head_t wait;
 	u32 num;
-	/* Those that no VM has. */
+	/* Numbers that no VM has. */
 	u32 num_free;
 	u32 free[] __counted_by(num);
 };
@@ -53,7 +58,7 @@ static void asids_fini(struct drm_device *drm, void *data)
 }
 
 /**
- * tessera_asids_init() - set up the numbers of a device
+ * tessera_asids_init() - set up the ASIDs of a device
  * @tdev: the device
  *
  * Return: 0 or -ENOMEM.
@@ -80,10 +85,10 @@ int tessera_asids_init(struct tessera_device *tdev)
 }
 
 /**
- * tessera_asid_init() - begin without a number
+ * tessera_asid_init() - initialise a VM without an ASID
  * @asid: part of a VM's page tables
- * @account: of the VM, bound
- * @jobs: those of the VM
+ * @account: account of the VM, bound
+ * @jobs: unfinished jobs of the VM
  */
 void tessera_asid_init(struct tessera_asid *asid, struct tessera_account *account,
 		       struct tessera_vm_jobs *jobs)
@@ -146,7 +151,7 @@ static void asid_hand_over_locked(struct tessera_asids *asids, struct tessera_as
 	asid_set_locked(asids, heir, asid_clear_locked(asid));
 }
 
-/* The one that gives way: of the process with most numbers, the one used longest ago. */
+/* The process with the most numbers, and of its VMs the least recently used. */
 static struct tessera_asid *asid_victim_locked(struct tessera_asids *asids)
 {
 	struct tessera_asid *asid, *victim = NULL;
@@ -160,7 +165,7 @@ static struct tessera_asid *asid_victim_locked(struct tessera_asids *asids)
 	return victim;
 }
 
-/* A number that no VM has, or one without jobs. */
+/* Take a free number, or that of an idle VM. */
 static bool asid_take_idle_locked(struct tessera_asids *asids, struct tessera_asid *asid)
 {
 	struct tessera_asid *other;
@@ -208,14 +213,16 @@ static bool asid_get_locked(struct tessera_asids *asids, struct tessera_asid *as
 }
 
 /**
- * tessera_asid_get() - have a number for a job
+ * tessera_asid_get() - get an ASID for a job
  * @tdev: the device
- * @asid: of the VM, whose page tables are locked
+ * @asid: ASID of the VM; &tessera_space.lock is held
  *
- * After success tessera_asid_put() follows, when the job is in &tessera_vm_jobs or will not be.
+ * After success the caller calls tessera_asid_put() when the job is in &struct
+ * tessera_vm_jobs, or will not be queued.
  *
- * Return: 0; 1 if the number is new, so that the device may remember addresses of another VM; or
- * -EINPROGRESS: tessera_asid_wait() has to be called, with nothing held.
+ * Return: 0; 1 if the number is new, so that the TLBs may hold translations of
+ * another VM; or -EINPROGRESS if the caller has to call tessera_asid_wait()
+ * with no lock held but a context's.
  */
 int tessera_asid_get(struct tessera_device *tdev, struct tessera_asid *asid)
 {
@@ -235,8 +242,9 @@ int tessera_asid_get(struct tessera_device *tdev, struct tessera_asid *asid)
 }
 
 /*
- * The VM whose jobs keep @asid from a number: itself if it has to give one up. NULL if none does, so
- * that tessera_asid_get() gets further.
+ * Find the VM with the jobs that @asid has to wait for. This is the VM itself
+ * if it has to give its number up first. NULL: no jobs are in the way, so the
+ * caller can retry tessera_asid_get().
  */
 static struct tessera_asid *asid_obstacle_locked(struct tessera_asids *asids,
 						 struct tessera_asid *asid)
@@ -248,16 +256,17 @@ static struct tessera_asid *asid_obstacle_locked(struct tessera_asids *asids,
 	if (asid->number != TESSERA_NO_ASID || asids->num_free || asid_victim_locked(asids))
 		return NULL;
 
-	/* All have heirs already. One of those gets its turn next. */
+	/* Every VM has an heir: wait for the least recently used one. */
 	return list_first_entry_or_null(&asids->list, struct tessera_asid, node);
 }
 
 /**
- * tessera_asid_wait() - wait until there may be a number
+ * tessera_asid_wait() - wait until a VM may get an ASID
  * @tdev: the device
- * @asid: of a VM for which tessera_asid_get() has returned -EINPROGRESS
+ * @asid: ASID of a VM for which tessera_asid_get() returned -EINPROGRESS
  *
- * No lock may be held but a context's.
+ * The caller holds no lock but a context's and &tessera_device.reset_lock for
+ * reading.
  *
  * Return: 0 or -ERESTARTSYS.
  */
@@ -290,9 +299,9 @@ int tessera_asid_wait(struct tessera_device *tdev, struct tessera_asid *asid)
 }
 
 /**
- * tessera_asid_put() - the job is queued, or will not be
+ * tessera_asid_put() - end the use that tessera_asid_get() began
  * @tdev: the device
- * @asid: of the VM
+ * @asid: ASID of the VM; the job is queued, or will not be queued
  */
 void tessera_asid_put(struct tessera_device *tdev, struct tessera_asid *asid)
 {
@@ -303,9 +312,9 @@ void tessera_asid_put(struct tessera_device *tdev, struct tessera_asid *asid)
 }
 
 /**
- * tessera_asid_give_up() - a submission does not wait for a number any more
+ * tessera_asid_give_up() - stop waiting for an ASID
  * @tdev: the device
- * @asid: of the VM
+ * @asid: ASID of the VM
  */
 void tessera_asid_give_up(struct tessera_device *tdev, struct tessera_asid *asid)
 {
@@ -316,9 +325,9 @@ void tessera_asid_give_up(struct tessera_device *tdev, struct tessera_asid *asid
 }
 
 /**
- * tessera_asid_fini() - give the number back
+ * tessera_asid_fini() - return the ASID of a VM
  * @tdev: the device
- * @asid: of a VM whose jobs have ended
+ * @asid: ASID of the VM; all its jobs have ended
  */
 void tessera_asid_fini(struct tessera_device *tdev, struct tessera_asid *asid)
 {

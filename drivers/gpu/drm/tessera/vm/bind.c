@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: binds
+ * DOC: VM_BIND
  *
- * Changes what is mapped in a VM: a list of operations that takes effect as a whole. First everything is looked up
- * and allocated: mappings for what the core's splitting may need, page tables, a batch. Then the core's books
- * and the tables are changed, which cannot fail, and the batch is queued. It writes nothing (vm/pt.c), but waits for
- * the moves of what it maps, for what user space names, and for the jobs that may use what it unmaps.
+ * Changes the mappings of a VM: a list of operations that takes effect as a
+ * whole or not at all. First, the call looks up and allocates everything that
+ * it may need: mappings, including those for splitting existing ones, page
+ * tables, and a paging batch. Then it changes drm_gpuvm and the page tables,
+ * which cannot fail, and queues the batch.
  *
- * What others than this device signal is waited for at the beginning, with nothing held: paging of other clients
- * that move an object of the VM waits for its batches.
+ * The batch writes no page tables. The next job of the VM does that (vm/pt.c).
+ * The batch waits for the moves of the mapped objects, for the fences that user
+ * space names, and for the jobs that may use unmapped addresses.
  *
- * Locks: the VM's, then the objects' reservations, then that of the page tables.
+ * The call waits for foreign fences at the beginning, with no lock held. The
+ * batch must not depend on them, because batches of other clients that move an
+ * object of the VM wait for it.
+ *
+ * Lock order: &tessera_vm.lock, the objects' reservations, &tessera_space.lock.
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
@@ -33,30 +39,33 @@
 #include "tessera_device.h"
 #include "vm/vm.h"
 
-/* One operation. */
+/* One operation of the call. */
 struct bind_op {
 	const struct drm_tessera_vm_bind_op *args;
 	struct tessera_bo *bo;
 	struct drm_gpuvm_bo *vm_bo;
-	/* What it may put in place; NULL once it has. */
+	/* Preallocated mappings; NULL once they are in use. */
 	struct tessera_mapping *mapping, *prev, *next;
-	/* Addresses lead to @bo. */
+	/* The page tables are to point to @bo. */
 	bool shows;
 };
 
-/* One call. */
+/* One VM_BIND call. */
 struct bind {
 	struct tessera_vm *vm;
 	struct bind_op *ops;
 	u32 num_ops;
-	/* Of @ops, the one that is being carried out. */
+	/* The element of @ops that op_apply() is working on. */
 	struct bind_op *op;
 	struct tessera_syncs syncs;
 	struct tessera_paging_batch batch;
 	struct tessera_pt_change *change;
-	/* &struct tessera_table, that the change may take, and those that it did not. */
+	/*
+	 * &struct tessera_table: first those that the change may need, later
+	 * those that it did not.
+	 */
 	struct list_head tables;
-	/* Mappings that are gone. */
+	/* Removed mappings, freed at the end of the call. */
 	struct list_head dead;
 };
 
@@ -122,7 +131,10 @@ static int op_init(struct bind_op *op, struct tessera_vm *vm, struct drm_file *f
 
 static void op_fini(struct bind_op *op)
 {
-	/* The core wants to see the lock of its list also for what is not in there. */
+	/*
+	 * drm_gpuvm_bo_put() asserts the lock of the list, even for an entry
+	 * that was never linked.
+	 */
 	if (op->vm_bo) {
 		dma_resv_lock(op->bo->tbo.base.resv, NULL);
 		drm_gpuvm_bo_put(op->vm_bo);
@@ -154,7 +166,10 @@ static int bind_init(struct bind *bind, struct tessera_vm *vm, struct drm_file *
 		ret = op_init(&bind->ops[i], vm, file);
 		if (ret)
 			return ret;
-		/* Moves of other clients wait while the tables change. */
+		/*
+		 * Limits the time for which moves of other clients wait for
+		 * &tessera_space.lock.
+		 */
 		if (data->ops[i].op == DRM_TESSERA_VM_BIND_MAP_NULL)
 			null_bytes += data->ops[i].range;
 		if (tessera_ioctl_bad(vm->tdev, null_bytes > TESSERA_MAX_NULL_BYTES))
@@ -168,7 +183,7 @@ static int bind_init(struct bind *bind, struct tessera_vm *vm, struct drm_file *
 	if (!bind->change->lost)
 		return -ENOMEM;
 
-	/* No job signals the values of monitored fences. */
+	/* No context: a bind cannot signal the values of monitored fences. */
 	return tessera_syncs_init(&bind->syncs, vm->tdev, file, NULL,
 				  &vm->space->account->payer->work, data->syncs, data->num_syncs);
 }
@@ -191,7 +206,7 @@ static void bind_fini(struct bind *bind)
 	tessera_syncs_fini(&bind->syncs);
 }
 
-/* ---- Locks ----------------------------------------------------------------- */
+/* ---- Locks --------------------------------------------------------------- */
 
 static int lock_range(struct bind *bind, const struct drm_tessera_vm_bind_op *args,
 		      struct drm_exec *exec)
@@ -201,7 +216,7 @@ static int lock_range(struct bind *bind, const struct drm_tessera_vm_bind_op *ar
 
 	drm_gpuvm_for_each_va_range(va, &bind->vm->base, args->address,
 				    args->address + args->range) {
-		/* Jobs may use what is unmapped. */
+		/* Jobs may use the addresses that are unmapped. */
 		bind->change->behind_jobs = true;
 		if (!va->gem.obj)
 			continue;
@@ -213,7 +228,7 @@ static int lock_range(struct bind *bind, const struct drm_tessera_vm_bind_op *ar
 	return 0;
 }
 
-/* Objects that are mapped, and those that are mapped so far. */
+/* Lock the objects of new mappings and of mappings that are replaced. */
 static int lock_objects(struct bind *bind, struct drm_exec *exec)
 {
 	int ret = 0;
@@ -231,7 +246,7 @@ static int lock_objects(struct bind *bind, struct drm_exec *exec)
 	return ret;
 }
 
-/* ---- What can fail --------------------------------------------------------- */
+/* ---- Preparation, which can fail ----------------------------------------- */
 
 static bool op_source(const struct bind_op *op, struct tessera_pt_source *source)
 {
@@ -267,7 +282,10 @@ static int op_prepare(struct bind *bind, struct bind_op *op)
 	return 0;
 }
 
-/* Of what is mapped the bytes have to be there. */
+/*
+ * Have the batch wait for moves of the mapped objects, so that later jobs find
+ * their contents.
+ */
 static int wait_for_moves(struct bind *bind)
 {
 	int ret = 0;
@@ -310,7 +328,10 @@ static int bind_prepare(struct bind *bind)
 	for (i = 0; i < bind->num_ops; i++)
 		if (bind->ops[i].bo)
 			bind->ops[i].shows = tessera_remap_may_show(vm, bind->ops[i].bo);
-	/* Before there is room for all that. An operation leaves two parts more, at most. */
+	/*
+	 * Check the limits before anything is allocated. An operation adds at
+	 * most two mappings.
+	 */
 	tables = count_tables(bind);
 	if (tables > TESSERA_MAX_TABLES ||
 	    vm->num_mappings + 2 * bind->num_ops > TESSERA_MAX_MAPPINGS)
@@ -342,11 +363,13 @@ static int bind_prepare(struct bind *bind)
 	return ret;
 }
 
-/* ---- What cannot ----------------------------------------------------------- */
+/* ---- The change, which cannot fail --------------------------------------- */
 
 /*
- * An object has one place where it is listed, and it leaves that. This may have been all that kept the object: jobs may
- * use it until the batch is over, so it does not go before it has that fence. Nor does user memory forget the VM.
+ * Remove a mapping from the object's list. It may have been the last reference
+ * to the object, which jobs may use until the batch has ended. Hold a reference
+ * until the batch's fence is in the object's reservation. User memory needs the
+ * drm_gpuvm_bo until then, too.
  */
 static void mapping_died(struct bind *bind, struct drm_gpuva *va)
 {
@@ -374,7 +397,10 @@ static int step_map(struct drm_gpuva_op *step, void *priv)
 		op->vm_bo = drm_gpuvm_bo_obtain_prealloc(op->vm_bo);
 		drm_gpuva_link(&mapping->base, op->vm_bo);
 		tessera_vm_bo_join(op->vm_bo);
-		/* Jobs do not say that they write it. */
+		/*
+		 * Jobs of a VM do not report writes, so the copy in system
+		 * memory is stale from now on.
+		 */
 		op->bo->copy_valid = false;
 	}
 	if (op_source(op, &source)) {
@@ -432,7 +458,7 @@ static int step_unmap(struct drm_gpuva_op *step, void *priv)
 	return 0;
 }
 
-/* For tessera_vm_create(). */
+/* The callbacks that tessera_vm_create() gets from the ioctl. */
 const struct drm_gpuvm_ops tessera_bind_gpuvm_ops = {
 	.vm_free = tessera_vm_free,
 	.vm_bo_alloc = tessera_vm_bo_alloc,
@@ -511,7 +537,7 @@ static int bind_locked(struct bind *bind, struct drm_exec *exec, struct dma_fenc
 		return ret;
 	}
 	fence = bind_apply(bind);
-	/* Whoever frees memory that was unmapped waits until that is so. */
+	/* An unmapped object can be freed or moved only after the batch. */
 	drm_exec_for_each_locked_object(exec, obj)
 		dma_resv_add_fence(obj->resv, fence, DMA_RESV_USAGE_BOOKKEEP);
 	list_for_each_entry(va, &bind->dead, gem.entry)
@@ -537,7 +563,10 @@ static int bind_run(struct bind *bind, struct dma_fence **done)
 		if (ret)
 			break;
 	}
-	/* Unplug does not wait for locks, which other drivers may hold. */
+	/*
+	 * Entered only after locking: other drivers may hold the reservations
+	 * for long, and unplug must not wait for them.
+	 */
 	if (!ret && !drm_dev_enter(&bind->vm->tdev->drm, &idx))
 		ret = -ENODEV;
 	if (!ret) {
@@ -550,12 +579,13 @@ static int bind_run(struct bind *bind, struct dma_fence **done)
 }
 
 /**
- * tessera_bind() - change what is mapped in a VM
+ * tessera_bind() - change the mappings of a VM
  * @vm: the VM
- * @file: whose objects and syncobjs are named
- * @data: what to change
+ * @file: the open file that owns the named objects and syncobjs
+ * @data: the operations and sync objects
  *
- * Return: 0, or one of the errors of &struct drm_tessera_vm_bind; then nothing has changed.
+ * Return: 0, or one of the errors of &struct drm_tessera_vm_bind with nothing
+ * changed.
  */
 int tessera_bind(struct tessera_vm *vm, struct drm_file *file,
 		 const struct tessera_bind_data *data)

@@ -2,18 +2,28 @@
 /**
  * DOC: residency lists
  *
- * What a client wants resident while its jobs run that bring no list of their own: objects,
- * each with a count, per open file (RES-1). The list alone decides what addresses of its VMs lead to (RES-2):
- * what is not listed is not there, wherever it is (vm/remap.c).
+ * A client's list of the objects that must be resident while its VM jobs run.
+ * These jobs bring no list of their own. The list belongs to an open file and
+ * has a count for each object (RES-1). Page tables of the file's VMs are made
+ * to point only to listed objects (RES-2), wherever other objects are
+ * (vm/remap.c). Two kinds of unlisted objects stay reachable until they move:
+ * those with a handle that was closed while a VM mapped them, and those that
+ * EVICT could not hide for lack of memory (tessera_remap_hide()).
  *
- * Others may make listed objects move out: a client above its fair share gives way, and
- * so does one without demand (pure/victim.c); so do CPU accesses and suspend. Before it takes
- * anything away a move puts the object on the list of what was evicted. A job is armed only while that
- * list is empty: else all is brought back first (vm/resident.c). So a submission costs the
- * same whatever is listed. Whoever arms it does so under the lock of the page tables, which a move takes
- * later than it writes the list; and the move waits for all that is armed.
+ * Other clients, CPU accesses and suspend may evict listed objects. A client
+ * above its fair share gives way, and so does one without demand
+ * (pure/victim.c). A move puts the object on &tessera_resident_set.evicted
+ * before it changes any page table. A job is armed only while that list is
+ * empty. Otherwise the submission brings all evicted objects back first
+ * (vm/resident.c). The cost of a submission therefore does not depend on the
+ * length of the residency list.
  *
- * Locks: the object's reservation, then &tessera_resident_set.lock.
+ * A submission checks &tessera_resident_set.evicted and arms its job under
+ * &tessera_space.lock. A move takes that lock only after it has changed the
+ * list, and then waits for all armed jobs. A job thus never runs with a listed
+ * object missing.
+ *
+ * Lock order: the object's reservation, then &tessera_resident_set.lock.
  */
 
 #include <kunit/visibility.h>
@@ -44,11 +54,11 @@ static void listing_mark(struct tessera_listing *listing, bool evicted)
 }
 
 /**
- * tessera_listing_find() - look an object up in a list
- * @set: the list
- * @bo: the object; the answer lasts as long as its reservation is held
+ * tessera_listing_find() - look up an object in a residency list
+ * @set: the residency list
+ * @bo: the object. The result is valid as long as its reservation is held
  *
- * Return: its listing, or NULL.
+ * Return: the residency entry, or NULL.
  */
 struct tessera_listing *tessera_listing_find(struct tessera_resident_set *set,
 					     const struct tessera_bo *bo)
@@ -58,8 +68,8 @@ struct tessera_listing *tessera_listing_find(struct tessera_resident_set *set,
 EXPORT_SYMBOL_IF_KUNIT(tessera_listing_find);
 
 /**
- * tessera_listing_add() - list an object once more
- * @set: the list
+ * tessera_listing_add() - add an object to a residency list, or count it again
+ * @set: the residency list
  * @bo: the object, reservation held
  *
  * Return: 0 or -ENOMEM.
@@ -95,11 +105,11 @@ int tessera_listing_add(struct tessera_resident_set *set, struct tessera_bo *bo)
 EXPORT_SYMBOL_IF_KUNIT(tessera_listing_add);
 
 /**
- * tessera_listing_drop() - take some of it back
- * @listing: the listing; its object's reservation is held
- * @count: how often, at most as often as it was listed
+ * tessera_listing_drop() - lower the count of a residency entry
+ * @listing: the entry; its object's reservation is held
+ * @count: how much to subtract, at most the entry's count
  *
- * Return: true if the object is listed no more, and @listing is gone.
+ * Return: true if the count reached 0; @listing is then freed.
  */
 bool tessera_listing_drop(struct tessera_listing *listing, u64 count)
 {
@@ -112,7 +122,7 @@ bool tessera_listing_drop(struct tessera_listing *listing, u64 count)
 	if (listing->count)
 		return false;
 
-	/* Jobs have used it until now, for all anybody knows. */
+	/* Jobs do not report the objects they use: assume use until now. */
 	WRITE_ONCE(bo->last_use, tessera_residency_next_stamp(tessera_bo_device(bo)));
 	if (!bo->listed)
 		tessera_order_update(bo);
@@ -128,15 +138,19 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_listing_drop);
 /**
  * tessera_listing_close() - &tessera_upcalls.handle_closed
  * @bo: the object
- * @file: has no handle of it any more
+ * @file: the file, which has no handle of the object any more
  *
- * Where a VM of the file still maps it, it is found until it moves.
+ * If a VM of the file still maps the object, its page tables point to it until
+ * the object moves.
  */
 void tessera_listing_close(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct tessera_listing *listing, *next;
 
-	/* Who is about to add himself looks for the handle afterwards. */
+	/*
+	 * The unlocked check is safe: a call that adds an entry afterwards
+	 * checks the handle once more.
+	 */
 	if (list_empty(&bo->listings))
 		return;
 	dma_resv_lock(bo->tbo.base.resv, NULL);
@@ -148,12 +162,12 @@ void tessera_listing_close(struct tessera_bo *bo, struct drm_file *file)
 EXPORT_SYMBOL_IF_KUNIT(tessera_listing_close);
 
 /**
- * tessera_listing_get_evicted() - take references to what was moved out
- * @set: the list
+ * tessera_listing_get_evicted() - take references to evicted objects of a list
+ * @set: the residency list
  * @bos: receives the objects
- * @max: most that are wanted
+ * @max: size of @bos
  *
- * Return: how many.
+ * Return: number of objects.
  */
 u32 tessera_listing_get_evicted(struct tessera_resident_set *set, struct tessera_bo **bos, u32 max)
 {
@@ -164,7 +178,10 @@ u32 tessera_listing_get_evicted(struct tessera_resident_set *set, struct tessera
 	list_for_each_entry(listing, &set->evicted, evicted) {
 		if (num == max)
 			break;
-		/* Who gives up the last handle takes the listing away before. */
+		/*
+		 * The entry goes before the last reference to the object, so it
+		 * is valid.
+		 */
 		tessera_bo_get(listing->bo);
 		bos[num++] = listing->bo;
 	}
@@ -174,13 +191,15 @@ u32 tessera_listing_get_evicted(struct tessera_resident_set *set, struct tessera
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_listing_get_evicted);
 
-/* ---- Moves ------------------------------------------------------------------------ */
+/* ---- Moves --------------------------------------------------------------- */
 
 /**
  * tessera_listing_writes() - ask whether jobs may write a listed object
  * @bo: the object
  *
- * Return: true if they may; they do not say so.
+ * VM jobs do not report writes, so the answer depends on the object's flags.
+ *
+ * Return: true if they may.
  */
 bool tessera_listing_writes(const struct tessera_bo *bo)
 {
@@ -188,10 +207,13 @@ bool tessera_listing_writes(const struct tessera_bo *bo)
 }
 
 /**
- * tessera_listing_set_hidden() - say whether the VMs of a file lead to an object they map
- * @set: the file's list
+ * tessera_listing_set_hidden() - record whether the page tables lack an object
+ * @set: the residency list of a file
  * @bo: the object, reservation held
- * @hidden: one does not; counts from tessera_listing_settle() on
+ * @hidden: a VM of the file maps the object, but its page tables do not point
+ * to it
+ *
+ * tessera_listing_settle() applies the value.
  */
 void tessera_listing_set_hidden(struct tessera_resident_set *set, const struct tessera_bo *bo,
 				bool hidden)
@@ -205,8 +227,11 @@ void tessera_listing_set_hidden(struct tessera_resident_set *set, const struct t
 }
 
 /**
- * tessera_listing_settle() - find out whether jobs find an object
+ * tessera_listing_settle() - mark an object as present or evicted in all lists
  * @bo: the object, reservation held; no move is under way
+ *
+ * An object counts as evicted if jobs cannot use it where it is, or if it is
+ * hidden in a VM.
  */
 void tessera_listing_settle(struct tessera_bo *bo)
 {
@@ -216,7 +241,10 @@ void tessera_listing_settle(struct tessera_bo *bo)
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
-	/* What is offered is not missed until it is reclaimed, which tells so. */
+	/*
+	 * An offered object does not have to be brought back. Reclaiming it
+	 * calls this function again.
+	 */
 	list_for_each_entry(listing, &bo->listings, node)
 		listing_mark(listing, !offered && (!serves || listing->hidden));
 }
@@ -240,21 +268,24 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_listing_moves);
  */
 void tessera_listing_moved(struct tessera_bo *bo)
 {
-	/* Jobs that do not name it may write it where it is now. */
+	/*
+	 * VM jobs do not report writes: assume that they write the object at
+	 * its new place.
+	 */
 	if (!list_empty(&bo->listings) && tessera_listing_writes(bo))
 		tessera_residency_written(bo);
 	tessera_listing_settle(bo);
 }
 
-/* ---- Life -------------------------------------------------------------------------- */
+/* ---- Create and destroy -------------------------------------------------- */
 
 /**
- * tessera_resident_set_create() - make a list
+ * tessera_resident_set_create() - create the residency list of a file
  * @tdev: the device
- * @file: whose
+ * @file: the open file
  * @account: its account; outlives the file
  *
- * Return: the list, empty, with one reference, or NULL.
+ * Return: the empty list with one reference, or NULL.
  */
 struct tessera_resident_set *tessera_resident_set_create(struct tessera_device *tdev,
 							 struct drm_file *file,
@@ -272,7 +303,7 @@ struct tessera_resident_set *tessera_resident_set_create(struct tessera_device *
 	xa_init(&set->listings);
 	mutex_init(&set->lock);
 	INIT_LIST_HEAD(&set->evicted);
-	/* Never. */
+	/* Long ago, so that the first use counts. */
 	set->wanted = jiffies - HZ;
 
 	return set;
@@ -281,7 +312,7 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_resident_set_create);
 
 /**
  * tessera_resident_set_get() - take a reference
- * @set: the list
+ * @set: the residency list
  *
  * Return: @set.
  */
@@ -304,7 +335,8 @@ static void set_release(struct kref *ref)
 
 /**
  * tessera_resident_set_put() - drop a reference
- * @set: the list; the last one goes when all handles of the file are closed
+ * @set: the residency list. The last reference goes after all handles of the
+ * file are closed
  */
 void tessera_resident_set_put(struct tessera_resident_set *set)
 {

@@ -2,23 +2,28 @@
 /**
  * DOC: page tables
  *
- * The tables of a VM are kept by pure/page_table.c in memory that the CPU sees. A change is made there and
- * nowhere else. What differs from what the device sees is *dirty*, and a batch in front of the VM's next job
- * writes it, at the cost of the client whose job it is. So whatever moves an object only says so here.
+ * pure/page_table.c keeps the CPU's copy of a VM's tables, and every change is
+ * made there. An entry that the device's copy lacks is *dirty*. A paging batch
+ * in front of the VM's next job writes the dirty entries, and the client of
+ * that job pays for it. A move of an object itself only updates the CPU's
+ * copy.
  *
- * A change that takes away or replaces what jobs could find belongs to a batch that waits for all jobs of
- * the VM that are queued: that of the move, or one that does nothing else. Every job waits for all such
- * batches that were queued before (&tessera_space.update), and comes behind a write of all that is dirty.
- * So no job runs while something that it could have found changes, and nothing that the device remembers of
- * a change is used before it is flushed. For the same reason unused tables are free when the batch of the
- * change is over.
+ * A change that removes or replaces mappings belongs to a paging batch: that of
+ * the move, or an empty one. The batch waits for all queued jobs of the VM.
+ * Each later job waits for all batches queued before it
+ * (&tessera_space.update), and for a batch that writes all dirty entries and
+ * flushes TLBs. A mapping that a job may use therefore never changes while the
+ * job runs, and no job uses a stale TLB entry. For the same reason, tables
+ * that a change releases are freed when its batch has ended.
  *
- * All tables are dirty when memory was lost in a suspend. All addresses are flushed then, and when the VM
- * gets a number (vm/asid.c).
+ * All tables are dirty after a suspend that lost memory. All addresses are
+ * flushed then, and when the VM gets an address space number (vm/asid.c).
  *
- * If a batch fails, the device may find what is not there any more: then the VM is lost.
+ * If a batch fails, the device's copy may point to memory that the object has
+ * left. The VM is then marked as lost and runs nothing.
  *
- * Locks: tessera_space.lock. A move of an object that several VMs map takes a lock of the device before theirs.
+ * Locks: &tessera_space.lock. A move of an object that several VMs map takes
+ * &tessera_spaces.many first.
  */
 #include <linux/dma-fence.h>
 #include <linux/jiffies.h>
@@ -33,12 +38,12 @@
 #include "tessera_wait.h"
 #include "vm/vm.h"
 
-/* Tables kept for the next change. */
+/* Spare tables kept for the next change. */
 #define POOL_KEEPS	8U
 
 #define LAST_VA		((1ULL << TSR_VM_ADDRESS_BITS) - 1)
 
-/* As long as a suspend may wait for jobs. */
+/* The time that a suspend may wait for jobs. */
 #define JOBS_TIMEOUT_MS	30000
 
 static void spaces_fini(struct drm_device *drm, void *data)
@@ -73,7 +78,7 @@ int tessera_space_init(struct tessera_device *tdev)
 	return ret ?: tessera_asids_init(tdev) ?: tessera_table_init(tdev);
 }
 
-/* ---- What the tables say --------------------------------------------------- */
+/* ---- The CPU's copy ------------------------------------------------------ */
 
 static struct tessera_pt *space_alloc(void *owner)
 {
@@ -85,7 +90,7 @@ static struct tessera_pt *space_alloc(void *owner)
 	if (drm_WARN_ON_ONCE(&space->tdev->drm, !table))
 		return NULL;
 	space->pooled--;
-	/* What the device finds there is another's. */
+	/* The device's copy has the contents of an earlier table. */
 	table->dirty_first = 0;
 	table->dirty_end = TSR_PT_ENTRIES;
 	list_move(&table->node, &space->tables[TESSERA_TABLES_DIRTY]);
@@ -122,14 +127,14 @@ static const struct tessera_pt_ops space_ops = {
 	.write = space_write,
 };
 
-/* Whatever the device remembers of the number may be another VM's, or of tables that are gone. */
+/* The TLBs may hold entries of another VM, or of tables that have moved. */
 static void space_flush_all(struct tessera_space *space)
 {
 	space->tree.flush_first = 0;
 	space->tree.flush_last = LAST_VA;
 }
 
-/* ---- Life ------------------------------------------------------------------ */
+/* ---- Create and destroy -------------------------------------------------- */
 
 static int space_init_root(struct tessera_space *space)
 {
@@ -171,12 +176,13 @@ static void space_release_ref(struct kref *ref)
 }
 
 /**
- * tessera_space_create() - make page tables where nothing is mapped
+ * tessera_space_create() - create empty page tables
  * @tdev: the device
- * @account: who pays, bound
- * @resident: what they may lead to
+ * @account: account that is charged, bound
+ * @resident: residency list of the file: the objects that they may point to
  *
- * Return: the tables with one reference; -ENOSPC if the process has too many; or -ENOMEM.
+ * Return: the tables with one reference; -ENOSPC if the process has too many
+ * VMs; or -ENOMEM.
  */
 struct tessera_space *tessera_space_create(struct tessera_device *tdev,
 					   struct tessera_account *account,
@@ -222,7 +228,7 @@ struct tessera_space *tessera_space_create(struct tessera_device *tdev,
 
 /**
  * tessera_space_get() - take a reference
- * @space: the tables
+ * @space: the page tables
  *
  * Return: @space.
  */
@@ -235,9 +241,10 @@ struct tessera_space *tessera_space_get(struct tessera_space *space)
 
 /**
  * tessera_space_put() - drop a reference
- * @space: the tables, or NULL
+ * @space: the page tables, or NULL
  *
- * May sleep. With the last one no job and no paging has to do with them any more.
+ * The VM, its contexts and its paging batches hold references. The call that
+ * drops the last one frees the tables. May sleep.
  */
 void tessera_space_put(struct tessera_space *space)
 {
@@ -246,8 +253,8 @@ void tessera_space_put(struct tessera_space *space)
 }
 
 /**
- * tessera_space_add_queue() - there is another queue of jobs
- * @space: the tables
+ * tessera_space_add_queue() - add a queue of jobs to a VM
+ * @space: the page tables
  * @queue: the queue
  */
 void tessera_space_add_queue(struct tessera_space *space, struct tessera_vm_queue *queue)
@@ -259,9 +266,9 @@ void tessera_space_add_queue(struct tessera_space *space, struct tessera_vm_queu
 }
 
 /**
- * tessera_space_remove_queue() - there is no longer
- * @space: the tables
- * @queue: the queue, whose jobs are over
+ * tessera_space_remove_queue() - remove a queue of jobs from a VM
+ * @space: the page tables
+ * @queue: the queue; all its jobs have ended
  */
 void tessera_space_remove_queue(struct tessera_space *space, struct tessera_vm_queue *queue)
 {
@@ -271,9 +278,9 @@ void tessera_space_remove_queue(struct tessera_space *space, struct tessera_vm_q
 	tessera_vm_queue_fini(&space->jobs, queue);
 }
 
-/* ---- Room ------------------------------------------------------------------ */
+/* ---- Number of tables ---------------------------------------------------- */
 
-/* How many tables of a level a range of addresses is in. */
+/* Number of tables of a level that a range of addresses touches. */
 static u32 span(u64 va, u64 bytes, u32 level)
 {
 	u32 shift = TSR_PAGE_SHIFT + 9 * (level + 1);
@@ -281,7 +288,7 @@ static u32 span(u64 va, u64 bytes, u32 level)
 	return ((va + bytes - 1) >> shift) - (va >> shift) + 1;
 }
 
-/* Whether whole blocks become large leaves, or nothing. */
+/* Whether each whole block becomes one large leaf, or is unmapped. */
 static bool has_leaves(u64 va, const struct tessera_pt_source *source)
 {
 	return !source || (!source->pages &&
@@ -289,7 +296,10 @@ static bool has_leaves(u64 va, const struct tessera_pt_source *source)
 			    !((source->addr ^ va) & (TESSERA_PT_BLOCK - 1))));
 }
 
-/* New tables of pages: where large leaves make up the rest, those of ends inside of a block. */
+/*
+ * New tables of level 0. If whole blocks become large leaves, only the partial
+ * blocks at both ends need one.
+ */
 static u32 span_new_pages(u64 va, u64 bytes, const struct tessera_pt_source *source)
 {
 	u32 tables = span(va, bytes, 0);
@@ -299,12 +309,12 @@ static u32 span_new_pages(u64 va, u64 bytes, const struct tessera_pt_source *sou
 }
 
 /**
- * tessera_pt_tables_bound() - how many tables a change may take
- * @va: where the range begins
+ * tessera_pt_tables_bound() - bound the number of tables that a change takes
+ * @va: start of the range
  * @bytes: its size
- * @source: what is to be there; NULL: nothing
+ * @source: the memory to map there; NULL: unmap the range
  *
- * Return: the most it takes.
+ * Return: the maximum number of new tables.
  */
 u32 tessera_pt_tables_bound(u64 va, u64 bytes, const struct tessera_pt_source *source)
 {
@@ -313,9 +323,9 @@ u32 tessera_pt_tables_bound(u64 va, u64 bytes, const struct tessera_pt_source *s
 	return source ? tables + span(va, bytes, 1) + span(va, bytes, 2) : tables;
 }
 
-/* ---- Changes --------------------------------------------------------------- */
+/* ---- Changes ------------------------------------------------------------- */
 
-/* Fills a list up to @num, of which there are @have. */
+/* Add tables to a list until *@have reaches @num. */
 static int space_create_tables(struct tessera_space *space, struct list_head *tables, u32 *have,
 			       u32 num)
 {
@@ -332,9 +342,9 @@ static int space_create_tables(struct tessera_space *space, struct list_head *ta
 }
 
 /**
- * tessera_space_prepare() - make tables for a large change
- * @space: the tables, not locked: a move that waits for the lock is another client's
- * @num: how many the change may take
+ * tessera_space_prepare() - allocate tables for a large change
+ * @space: the page tables, not locked: other clients' moves wait for the lock
+ * @num: number of tables that the change may take
  * @tables: receives &struct tessera_table, for tessera_space_reserve()
  *
  * Return: 0, -ENOSPC if the process has too many, or -ENOMEM.
@@ -347,10 +357,10 @@ int tessera_space_prepare(struct tessera_space *space, u32 num, struct list_head
 }
 
 /**
- * tessera_space_reserve() - have tables ready
- * @space: the tables, locked
- * @num: how many a change may take
- * @tables: some that were made for it, empty afterwards; or NULL
+ * tessera_space_reserve() - fill the pool of spare tables for a change
+ * @space: the page tables, locked
+ * @num: number of tables that the change may take
+ * @tables: tables from tessera_space_prepare(), empty afterwards; or NULL
  *
  * Return: 0, -ENOSPC if the process has too many, or -ENOMEM.
  */
@@ -369,9 +379,9 @@ int tessera_space_reserve(struct tessera_space *space, u32 num, struct list_head
 }
 
 /**
- * tessera_space_trim() - give back what was not needed
- * @space: the tables, locked
- * @spare: receives &struct tessera_table, to be destroyed without the lock
+ * tessera_space_trim() - shrink the pool of spare tables
+ * @space: the page tables, locked
+ * @spare: receives &struct tessera_table, to be destroyed after unlocking
  */
 void tessera_space_trim(struct tessera_space *space, struct list_head *spare)
 {
@@ -390,11 +400,11 @@ static void space_set(struct tessera_space *space, u64 va, u64 bytes, u64 entry)
 }
 
 /**
- * tessera_space_map() - change what is found at addresses
- * @space: the tables, locked, with as many reserved as it may take
- * @va: where the range begins
+ * tessera_space_map() - map memory at a range of addresses
+ * @space: the page tables, locked, with enough tables reserved
+ * @va: start of the range
  * @bytes: its size
- * @source: what is to be there
+ * @source: the memory
  */
 void tessera_space_map(struct tessera_space *space, u64 va, u64 bytes,
 		       const struct tessera_pt_source *source)
@@ -414,9 +424,9 @@ void tessera_space_map(struct tessera_space *space, u64 va, u64 bytes,
 }
 
 /**
- * tessera_space_unmap() - nothing is found at addresses
- * @space: the tables, locked, with as many reserved as it may take
- * @va: where the range begins
+ * tessera_space_unmap() - unmap a range of addresses
+ * @space: the page tables, locked, with enough tables reserved
+ * @va: start of the range
  * @bytes: its size
  */
 void tessera_space_unmap(struct tessera_space *space, u64 va, u64 bytes)
@@ -429,7 +439,10 @@ static struct tessera_pt_change *to_change(struct tessera_paging_effect *effect)
 	return container_of(effect, struct tessera_pt_change, effect);
 }
 
-/* Where the bytes of an object did not arrive may be another client's. */
+/*
+ * If the contents of an object did not arrive, its place may still hold another
+ * client's data. Do not run the batch then.
+ */
 static int change_prepare(struct tessera_paging_effect *effect)
 {
 	struct tessera_pt_change *change = to_change(effect);
@@ -458,8 +471,8 @@ static void change_release(struct tessera_paging_effect *effect)
 }
 
 /**
- * tessera_pt_change_create() - what a batch has to remember of a VM it changes
- * @space: the tables
+ * tessera_pt_change_create() - prepare a batch's effect on page tables
+ * @space: the page tables
  * @behind_jobs: &tessera_pt_change.behind_jobs
  *
  * Return: the change, for tessera_space_attach(), or NULL.
@@ -481,7 +494,7 @@ struct tessera_pt_change *tessera_pt_change_create(struct tessera_space *space, 
 }
 
 /**
- * tessera_pt_change_cancel() - it was not attached
+ * tessera_pt_change_cancel() - free a change that was not attached
  * @change: the change, or NULL
  */
 void tessera_pt_change_cancel(struct tessera_pt_change *change)
@@ -491,10 +504,11 @@ void tessera_pt_change_cancel(struct tessera_pt_change *change)
 }
 
 /**
- * tessera_space_order() - have a batch run in its turn
- * @space: the tables, locked until the batch is queued
+ * tessera_space_order() - add the dependencies of a batch on a VM
+ * @space: the page tables, locked until the batch is pushed
  * @batch: the batch, prepared
- * @change: what the batch does to the tables; NULL: it is an end of all jobs
+ * @change: the batch's effect on the tables; NULL: the batch only waits for all
+ * jobs of the VM
  *
  * Return: 0 or -ENOMEM.
  */
@@ -518,9 +532,9 @@ int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch
 }
 
 /**
- * tessera_space_attach() - have a batch know of what was changed
- * @space: the tables, locked, changed
- * @change: now the batch's
+ * tessera_space_attach() - attach a change of page tables to a batch
+ * @space: the page tables, locked; the CPU's copy is changed
+ * @change: the change; the batch takes ownership
  * @batch: the batch, prepared
  */
 void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change *change,
@@ -528,7 +542,10 @@ void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change 
 {
 	lockdep_assert_held(&space->lock);
 
-	/* Later jobs come behind a flush: only those that were queued before may walk these tables. */
+	/*
+	 * Only jobs that were queued before may walk the released tables: later
+	 * jobs run after a flush.
+	 */
 	if (change->behind_jobs)
 		list_splice_tail_init(&space->tables[TESSERA_TABLES_RELEASED], &change->released);
 	tessera_trail_check_job(&space->trail, TESSERA_TRAIL_MOVE, tessera_paging_first_job(batch),
@@ -537,9 +554,9 @@ void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change 
 }
 
 /**
- * tessera_space_updated() - the batch is queued
- * @space: the tables, still locked
- * @fence: of the batch
+ * tessera_space_updated() - make later jobs wait for a batch
+ * @space: the page tables, still locked
+ * @fence: fence of the batch, which was pushed
  */
 void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence)
 {
@@ -550,7 +567,7 @@ void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence)
 	tessera_trail_add(&space->trail, TESSERA_TRAIL_MOVE, fence);
 }
 
-/* ---- Jobs ------------------------------------------------------------------ */
+/* ---- Jobs ---------------------------------------------------------------- */
 
 static bool needs_flush(const struct tessera_space *space)
 {
@@ -562,7 +579,10 @@ static bool is_dirty(const struct tessera_space *space)
 	return !list_empty(&space->tables[TESSERA_TABLES_DIRTY]) || needs_flush(space);
 }
 
-/* What is named comes before what names it: jobs that were queued before may walk there. */
+/*
+ * Write tables of lower levels first. Jobs queued before may walk the tables,
+ * so an entry must not point to a table that is not written yet.
+ */
 static int write_tables(struct tessera_space *space, struct tessera_paging_batch *batch)
 {
 	struct tessera_table *table;
@@ -593,7 +613,7 @@ static void space_cleaned(struct tessera_space *space)
 	space->tree.flush_last = 0;
 }
 
-/* Have the device see what the tables say. */
+/* Queue a batch that brings the device's copy up to date. */
 static int space_write_dirty(struct tessera_space *space)
 {
 	struct tessera_pt_change *change = tessera_pt_change_create(space, false);
@@ -643,15 +663,18 @@ static int space_begin_job(struct tessera_space *space, struct tessera_job *job)
 }
 
 /**
- * tessera_space_begin_job() - get ready to queue a job
- * @space: the tables; locked if this succeeds, tessera_space_end_job() follows
- * @job: the job, not armed; waits for all changes there were, and learns where the tables are
+ * tessera_space_begin_job() - prepare a VM for queueing a job
+ * @space: the page tables. After success they are locked, and the caller calls
+ * tessera_space_end_job()
+ * @job: the job, not armed. It gets a dependency on all changes so far, and the
+ * address of the root table
  *
- * No job is queued while what its client has listed as resident is not (RES-2): who takes that away says so before he
- * takes the lock.
+ * No job is queued while a listed object is evicted (RES-2). A move reports the
+ * eviction before it takes the lock, so the check under the lock is final.
  *
- * Return: 0; -EAGAIN in that case; -EINPROGRESS if tessera_asid_wait() has to be called;
- * -EIO if the tables are lost; -ENOENT if the VM is gone; or -ENOMEM.
+ * Return: 0; -EAGAIN if a listed object is evicted; -EINPROGRESS if
+ * tessera_asid_wait() has to be called; -EIO if the VM is lost; -ENOENT if the
+ * VM is destroyed; or -ENOMEM.
  */
 int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job)
 {
@@ -673,8 +696,8 @@ int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job
 }
 
 /**
- * tessera_space_end_job() - the job is queued, or will not be
- * @space: the tables, after tessera_space_begin_job()
+ * tessera_space_end_job() - finish what tessera_space_begin_job() began
+ * @space: the page tables; the job is queued, or will not be queued
  */
 void tessera_space_end_job(struct tessera_space *space)
 {
@@ -682,7 +705,7 @@ void tessera_space_end_job(struct tessera_space *space)
 	mutex_unlock(&space->lock);
 }
 
-/* ---- The device ------------------------------------------------------------ */
+/* ---- Suspend and reset --------------------------------------------------- */
 
 static void call_spaces(struct tessera_device *tdev, void (*call)(struct tessera_space *space))
 {
@@ -707,7 +730,7 @@ static struct dma_fence *find_job_of_any(struct tessera_device *tdev)
 	return fence;
 }
 
-/* What is not in the ring does not run any more. */
+/* A VM with unfinished jobs is lost: those that are not in a ring will fail. */
 static void lose_busy(struct tessera_space *space)
 {
 	struct dma_fence *fence = tessera_vm_jobs_first(&space->jobs, U64_MAX);
@@ -718,10 +741,11 @@ static void lose_busy(struct tessera_space *space)
 }
 
 /**
- * tessera_space_suspend() - see that no job is left that would look for its tables
+ * tessera_space_suspend() - wait until no job walks page tables
  * @tdev: the device; user space is frozen
  *
- * VMs with more to do than others can be asked to wait for are lost: nobody keeps the machine awake.
+ * The wait is bounded, so that no client can prevent a suspend. VMs that still
+ * have jobs afterwards are lost.
  */
 void tessera_space_suspend(struct tessera_device *tdev)
 {
@@ -753,7 +777,7 @@ static void space_all_dirty(struct tessera_space *space)
 }
 
 /**
- * tessera_space_resume() - hidden VRAM has lost what was there
+ * tessera_space_resume() - mark all tables dirty, because hidden VRAM lost its contents
  * @tdev: the device; no job runs
  */
 void tessera_space_resume(struct tessera_device *tdev)
@@ -767,7 +791,7 @@ static void space_lose(struct tessera_space *space)
 }
 
 /**
- * tessera_space_lose_all() - let no job run in the VMs there are
+ * tessera_space_lose_all() - mark all existing VMs as lost
  * @tdev: the device
  */
 void tessera_space_lose_all(struct tessera_device *tdev)
@@ -788,8 +812,8 @@ static void space_release_memory(struct tessera_space *space)
 }
 
 /**
- * tessera_space_unplug() - give back what is mapped for the device
- * @tdev: the device, gone; no job and no paging is left
+ * tessera_space_unplug() - free the memory of all page tables
+ * @tdev: the unplugged device, without jobs and paging
  */
 void tessera_space_unplug(struct tessera_device *tdev)
 {

@@ -2,10 +2,12 @@
 /**
  * DOC: packets that write page tables
  *
- * A batch gets the packets that bring the device's copy of a table up to date: a few packets, each for
- * entries that follow each other, or one packet with a list of entries where these are in no order.
+ * Adds packets to a batch that bring the device's copy of a page table up to
+ * date. A packet writes consecutive entries with a constant step between their
+ * values. If the dirty part of a table would need many such packets, one
+ * packet with a list of entries is used instead.
  *
- * No locks: the caller has that of the tables.
+ * No locks: the caller holds &tessera_space.lock.
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -13,19 +15,19 @@
 #include "paging/paging.h"
 #include "vm/vm.h"
 
-/* Packets for one table, before a list takes less. */
+/* Maximum packets per table; with more, a list is smaller. */
 #define WRITE_PACKETS	16U
 
 #define GROUP		16U	/* entries of a leaf of 64 KiB */
 
-/* Entries that one packet can write. */
+/* Consecutive entries that one packet can write. */
 struct run {
 	u64 value, step;
 	u32 first, count;
 	bool groups;
 };
 
-/* What the device is to find. */
+/* The value of an entry in the device's copy. */
 static u64 entry_of(const struct tessera_pt *pt, u32 index)
 {
 	u64 slot = pt->slot[index];
@@ -59,13 +61,13 @@ static void run_of_entries(const struct tessera_pt *pt, u32 end, struct run *run
 	run->count = i - run->first;
 }
 
-/* The entries from @first on that one packet can write. */
+/* Find the entries from @first on that one packet can write. */
 static struct run run_at(const struct tessera_pt *pt, u32 first, u32 end)
 {
 	struct run run = { .value = entry_of(pt, first), .first = first };
 	bool group = !pt->level && (run.value & TSR_PTE_64K);
 
-	/* A part of a group is as good as any entries. */
+	/* A partial group of 64 KiB is written as single entries. */
 	if (group && first % GROUP == 0 && first + GROUP <= end)
 		run_of_groups(pt, end, &run);
 	else
@@ -153,9 +155,9 @@ static int write_list(struct tessera_paging_batch *batch, const struct tessera_t
 }
 
 /**
- * tessera_pt_write() - write what has changed of a table
+ * tessera_pt_write() - add packets that write the dirty entries of a table
  * @batch: the batch, not prepared
- * @table: the table, with entries that are not written
+ * @table: the table, with dirty entries
  *
  * Return: 0 or -ENOMEM.
  */
@@ -167,11 +169,11 @@ int tessera_pt_write(struct tessera_paging_batch *batch, const struct tessera_ta
 }
 
 /**
- * tessera_pt_flush() - have the device forget translations, behind all that is written
- * @batch: the batch, not prepared
- * @asid: of this address space
- * @first: from this address on
- * @last: up to here
+ * tessera_pt_flush() - add a packet that flushes TLB entries
+ * @batch: the batch, not prepared; its writes come first
+ * @asid: the ASID
+ * @first: first address
+ * @last: last address, inclusive
  *
  * Return: 0 or -ENOMEM.
  */

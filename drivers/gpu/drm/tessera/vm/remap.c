@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: objects that move beneath their addresses
+ * DOC: moves of mapped objects
  *
- * An object keeps its addresses in all VMs that map it, wherever it goes (RES-5). A move takes them away:
- * its batch waits for the jobs queued in these VMs, and jobs to come wait for it. What leads to the new
- * place is for the clients of these VMs to have, in front of their next jobs: their lists say that the
- * object is missing. So a move costs as much as an object has mappings, and nothing of it is paid for by
- * the client that needs room.
+ * An object keeps its virtual addresses wherever it moves (RES-5). A move
+ * removes the object's mappings from the page tables. The batch of the move
+ * waits for the jobs queued in the VMs that map the object, and later jobs wait
+ * for the batch. The clients of these VMs map the new place in front of their
+ * next jobs, because the move puts the object on their lists of evicted
+ * objects. A move therefore costs as much as the object has mappings, and the
+ * client that needs the space pays for no new mapping.
  *
- * Addresses lead to an object only in VMs of files that list it as resident (RES-2), and to all of its
- * mappings or none (&tessera_vm_bo.shown). MAKE_RESIDENT shows an object, and EVICT hides it. What others
- * have not listed costs a move nothing.
+ * Page tables point to an object only in VMs of files that list it as resident
+ * (RES-2). They do so for all its mappings in a VM, or for none
+ * (&tessera_vm_bo.shown). MAKE_RESIDENT shows an object and EVICT hides it. VMs
+ * that do not show an object cost a move nothing.
  *
- * Pages in an aperture are mapped as what they are, pages of the system: the GPU reaches them either way.
+ * Page tables point to the system pages of an object in an aperture directly,
+ * because the GPU can reach them without the aperture.
  *
- * Called by mem/move.c through &tessera_device.upcalls, with the object's reservation held, which is what protects
- * the list of its mappings.
+ * mem/move.c calls this file through &tessera_device.upcalls with the object's
+ * reservation held, which also protects the list of its mappings.
  */
 #include <linux/dma-fence.h>
 #include <linux/slab.h>
@@ -33,17 +37,17 @@
 #include "tessera_device.h"
 #include "vm/vm.h"
 
-/* Objects whose addresses change in one batch. */
+/* Maximum number of objects per batch when they are shown or hidden. */
 #define GROUP_OBJECTS	64
 
-/* What becomes of one VM. */
+/* A move changes the page tables of this VM. */
 struct remap_space {
 	struct tessera_space *space;
 	struct drm_gpuvm_bo *vm_bo;
 	struct tessera_pt_change *change;
 };
 
-/* What becomes of all that lead to an object. */
+/* A move changes the page tables of these VMs. */
 struct remap {
 	struct tessera_spaces *all;
 	struct remap_space *spaces;
@@ -51,14 +55,15 @@ struct remap {
 };
 
 /**
- * tessera_remap_source() - what is found where a mapping is
- * @bo: its object
- * @seg: the segment the object is in, with its pages if that is an aperture; or NULL
- * @range: its place there, or NULL
+ * tessera_remap_source() - find the memory that a mapping is to point to
+ * @bo: the mapped object
+ * @seg: the segment the object is in, or NULL; for an aperture the object must
+ * have its pages
+ * @range: the object's placement there, or NULL
  * @mapping: the mapping
- * @source: receives it
+ * @source: receives the memory
  *
- * Return: false if nothing is.
+ * Return: false if the mapping is to point to nothing.
  */
 bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *seg,
 			  const struct tessera_range *range,
@@ -67,7 +72,7 @@ bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *s
 	u64 at = mapping->base.gem.offset;
 	struct ttm_tt *tt = bo->tbo.ttm;
 
-	/* Evicted objects may wait in an aperture where they are of no use. */
+	/* An evicted object may be in an aperture that its jobs cannot use. */
 	if (!seg || !(bo->supported & BIT(seg->id)))
 		return false;
 	*source = (struct tessera_pt_source) { .bits = TSR_PTE_VALID };
@@ -117,13 +122,13 @@ static u32 count_spaces(struct tessera_bo *bo)
 	return num;
 }
 
-/* No job runs there any more. */
+/* Whether the VM is lost and takes no jobs. */
 static bool is_lost(struct drm_gpuvm_bo *vm_bo)
 {
 	return atomic_read(&space_of(vm_bo)->lost);
 }
 
-/* Lists learn where an object they have is not found. */
+/* Update residency entries: is the object hidden in a VM of the file? */
 static void tell_lists(struct tessera_bo *bo)
 {
 	struct drm_gpuvm_bo *vm_bo;
@@ -136,7 +141,7 @@ static void tell_lists(struct tessera_bo *bo)
 			tessera_listing_set_hidden(set_of(vm_bo), bo, true);
 }
 
-/* Nothing is found at the addresses any more: that takes no memory. */
+/* Unmap all addresses of an object in a VM. Takes no memory. */
 static void unmap_all(struct drm_gpuvm_bo *vm_bo)
 {
 	struct drm_gpuva *va;
@@ -231,7 +236,8 @@ static struct dma_fence *remap_run(struct remap *remap, struct tessera_paging_ba
  * @bo: the object, reservation held
  * @batch: the batch that moves it, prepared
  *
- * Return: the fence of the batch, with a reference; or -ENOMEM, and the batch is to be aborted.
+ * Return: the fence of the batch, with a reference; or -ENOMEM, and the caller
+ * aborts the batch.
  */
 struct dma_fence *tessera_remap_push(struct tessera_bo *bo, struct tessera_paging_batch *batch)
 {
@@ -296,9 +302,9 @@ struct dma_fence *tessera_remap_users(struct tessera_bo *bo)
 	return fence;
 }
 
-/* ---- Where the object stays ------------------------------------------------ */
+/* ---- Show and hide objects that do not move ------------------------------ */
 
-/* Objects of one VM whose addresses change together. */
+/* Objects of one VM that are shown or hidden in one batch. */
 struct group {
 	struct tessera_space *space;
 	bool show;
@@ -308,7 +314,10 @@ struct group {
 	struct tessera_pt_change *change;
 };
 
-/* Has addresses lead to where the object is, or, without memory for that, nowhere. */
+/*
+ * Map an object at all its addresses, or, without memory for that, at none.
+ * Does nothing if jobs cannot use the object where it is.
+ */
 static int map_all(struct drm_gpuvm_bo *vm_bo)
 {
 	struct tessera_bo *bo = bo_of(vm_bo);
@@ -335,7 +344,10 @@ static int map_all(struct drm_gpuvm_bo *vm_bo)
 	return ret;
 }
 
-/* The next job comes behind bytes that are on their way, and does not run if they do not arrive. */
+/*
+ * Have the batch, and so the next job, wait for moves under way. The batch
+ * fails if the contents of an object do not arrive.
+ */
 static int group_wait_for_moves(struct group *group, struct tessera_bo *bo)
 {
 	group->change->lost[group->change->num_lost++] = &bo->lost;
@@ -370,7 +382,10 @@ static int group_prepare(struct group *group)
 	return ret;
 }
 
-/* Sets *@fence once the batch is queued, also if not all could be shown. */
+/*
+ * Sets *@fence once the batch is queued, even if some objects could not be
+ * shown.
+ */
 static int group_push(struct group *group, struct dma_fence **fence)
 {
 	struct tessera_space *space = group->space;
@@ -415,7 +430,7 @@ static int group_queue(struct group *group)
 		tessera_paging_abort(&group->batch);
 		return ret;
 	}
-	/* A move of the object, and its end, wait for this. */
+	/* A move and the destruction of the object wait for this fence. */
 	for (i = 0; i < group->num; i++)
 		dma_resv_add_fence(group->vm_bos[i]->obj->resv, fence, DMA_RESV_USAGE_BOOKKEEP);
 	dma_fence_put(fence);
@@ -423,7 +438,7 @@ static int group_queue(struct group *group)
 	return ret;
 }
 
-/* What there is so far. */
+/* Queue the objects collected so far. */
 static int group_end(struct group *group)
 {
 	int ret = group->num ? group_queue(group) : 0;
@@ -456,8 +471,9 @@ static int group_add_all(struct group *group, struct tessera_resident_set *set,
 	int ret = 0;
 
 	/*
-	 * Before the object was locked its client may have taken it from the list again, or offered
-	 * it. What is offered is not brought back, so it may be in no segment.
+	 * The client may have evicted or offered the object before it was
+	 * locked here. An offered object is not brought back, so it may be in
+	 * no segment.
 	 */
 	if (group->show && (!tessera_bo_segment(bo) || !tessera_listing_find(set, bo)))
 		return 0;
@@ -492,7 +508,7 @@ static int show_all(struct tessera_resident_set *set, struct tessera_bo **bos, u
 	}
 	kfree(group);
 	for (i = 0; i < num; i++) {
-		/* There may be no VM left that maps it. */
+		/* Reset, in case no VM maps the object any more. */
 		tessera_listing_set_hidden(set, bos[i], false);
 		tell_lists(bos[i]);
 	}
@@ -501,14 +517,16 @@ static int show_all(struct tessera_resident_set *set, struct tessera_bo **bos, u
 }
 
 /**
- * tessera_remap_show() - have a file's VMs lead to objects
- * @set: the file's list, which has them
+ * tessera_remap_show() - map listed objects in all VMs of a file
+ * @set: residency list of the file, which has the objects
  * @bos: the objects, reservations held
- * @num: how many
+ * @num: number of objects
  *
- * From the next jobs on, which come behind moves that are under way. Those that are in no segment stay as they are.
+ * Takes effect for the next jobs, which wait for moves under way. Objects that
+ * are in no segment are left unchanged.
  *
- * Return: 0, -ENOSPC for too many page tables, -EIO if a VM is lost, -ENODEV or -ENOMEM; then some may be shown.
+ * Return: 0, -ENOSPC for too many page tables, -EIO if a VM is lost, -ENODEV or
+ * -ENOMEM. After an error some objects may be shown.
  */
 int tessera_remap_show(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
 {
@@ -516,12 +534,13 @@ int tessera_remap_show(struct tessera_resident_set *set, struct tessera_bo **bos
 }
 
 /**
- * tessera_remap_hide() - have a file's VMs not lead to objects any more
- * @set: the file's list, which does not have them any more
+ * tessera_remap_hide() - unmap objects in all VMs of a file
+ * @set: residency list of the file, which does not have the objects any more
  * @bos: the objects, reservations held
- * @num: how many
+ * @num: number of objects
  *
- * When the jobs that are queued are done. Those for which there is no memory stay where they are found until they move.
+ * Takes effect after the queued jobs. If there is no memory for the batch,
+ * objects stay mapped until they move.
  */
 void tessera_remap_hide(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
 {
@@ -532,11 +551,13 @@ void tessera_remap_hide(struct tessera_resident_set *set, struct tessera_bo **bo
 }
 
 /**
- * tessera_remap_may_show() - ask whether a new mapping is to lead to its object
+ * tessera_remap_may_show() - ask whether a new mapping is to point to its
+ * object
  * @vm: the VM
  * @bo: the object, reservation held
  *
- * Return: false if other mappings of the VM do not, or the object is not listed.
+ * Return: true if the VM's other mappings of the object point to it; without
+ * other mappings, true if the object is listed.
  */
 bool tessera_remap_may_show(struct tessera_vm *vm, struct tessera_bo *bo)
 {
@@ -550,7 +571,7 @@ bool tessera_remap_may_show(struct tessera_vm *vm, struct tessera_bo *bo)
 }
 
 /**
- * tessera_remap_settle() - there are new mappings of an object
+ * tessera_remap_settle() - update residency entries after new mappings
  * @bo: the object, reservation held
  */
 void tessera_remap_settle(struct tessera_bo *bo)

@@ -2,21 +2,26 @@
 /**
  * DOC: residency
  *
- * Making objects resident brings them, and whatever of the client's list (vm/listing.c) has been moved out
- * meanwhile, into segments where the GPU can do all it may, and has addresses of the client's VMs lead there;
- * or it changes nothing and says how much is missing (RES-3). Letting go of them takes them from these addresses
- * when the jobs that may use them are done (RES-6).
+ * MAKE_RESIDENT brings objects into segments where the GPU has all the access
+ * that they allow, together with all evicted objects of the client's residency
+ * list (vm/listing.c). Then it maps them in the client's VMs. If it cannot, it
+ * changes nothing and reports how much space is missing (RES-3). EVICT unmaps
+ * objects when the jobs that may use them have ended (RES-6).
  *
- * Who cannot have all back, because others are within their shares, is told so (-ENOMEM) and
- * waits for nobody. What is listed is not taken from one who holds no more than the one
- * who wants it, so two clients do not take turns in taking the same memory from each other.
+ * If objects do not fit because other clients are within their shares, the call
+ * fails with -ENOMEM at once and waits for none of these clients. A listed
+ * object stays if its owner is within its share, or if the client that needs
+ * the space would be above its own share and hold at least as much as the
+ * owner. This keeps two clients from taking the same memory from each other in
+ * turn.
  *
- * A call works in rounds. Each is charged to the process's quota, locks all
- * objects, and moves a limited number of them. A round that has used that up,
- * or fails for a reason that passes by itself (dying objects, holds, locks,
- * foreign fences), lets go of everything. The call waits for the reason, and
- * another round begins. The call fails when no round has left fewer objects
- * for two job timeouts. Waits for the quota and foreign fences do not count.
+ * A call works in rounds. A round charges the process's quota, locks all
+ * objects and moves a limited number of them. A round that has used up its
+ * moves, or that fails for a temporary reason (dying objects, holds, locks,
+ * foreign fences), unlocks everything. The call then waits for the reason to
+ * pass and starts another round. It fails when no round has made progress for
+ * two job timeouts, that is, none has left fewer objects to move. Waits for the
+ * quota and for foreign fences do not count.
  *
  * Locks: none on entry; then reservations, then &tessera_resident_set.lock.
  */
@@ -44,37 +49,46 @@
 #include "tessera_wait.h"
 #include "vm/vm.h"
 
-/* Rounds without progress when there is nothing to wait for: room that others keep taking. */
+/*
+ * Limits rounds that fail without anything to wait for, because other clients
+ * keep taking the space.
+ */
 #define MAKE_TRIES	8
 
-/* Objects that one round moves, in or out, before other clients have a turn. */
+/* Moves per round, in or out, before other clients have a turn. */
 #define ROUND_MOVES	512U
 
-/* How often a client says that it uses what it has: much more often than that is forgotten. */
+/*
+ * Minimum interval at which a client renews its demand; far below the time
+ * after which demand expires.
+ */
 #define WANT_JIFFIES	(HZ / 8)
 
-/* Kernel memory of a move: a paging job, its buffer and page list, and a victim's. */
+/*
+ * Kernel memory of a move: paging job, indirect buffer and page list, for the
+ * object and for a victim.
+ */
 #define MOVE_BYTES	(10 * 1024L)
 
-/* Job timeouts without progress after which a call fails. */
+/* A call fails after this many job timeouts without progress. */
 #define ROOM_TIMEOUTS	2
 
-/* A call that makes objects resident. */
+/* One MAKE_RESIDENT call. */
 struct make {
 	struct tessera_resident_set *set;
 	struct tessera_resident_answer *answer;
 	struct tessera_room_rules rules;
-	/* In one round: @num_back objects that were moved out, then those that are asked for. */
+	/* Objects of the round: @num_back evicted, then those of the call. */
 	struct tessera_bos bos;
 	u32 num_back;
-	/* Stamp of use. */
+	/* Stamp of use that all objects of the call get. */
 	u64 stamp;
-	/* Bytes that had no place, and ids of the segments where they might have one. */
+	/* Bytes of objects without a place; ids of segments that would do. */
 	u64 missing;
 	u32 segments;
-	/* Fewest objects that a round had left when it failed. */
+	/* Minimum over all failed rounds of the objects left to place. */
 	u32 left;
-	/* When to give up unless a round leaves fewer, in jiffies. */
+	/* Deadline in jiffies; a round that makes progress extends it. */
 	u64 patience;
 	struct tessera_blocker blocker;
 };
@@ -84,9 +98,13 @@ static bool make_spares(struct tessera_bo *bo, void *data)
 	return tessera_listing_find(data, bo);
 }
 
-/* ---- Making resident ---------------------------------------------------------- */
+/* ---- Making resident ----------------------------------------------------- */
 
-/* Error of an object at @index of make.bos. What was moved out is not what the caller named. */
+/*
+ * Report the object at @index of make.bos as the one that failed. Evicted
+ * objects at the front were not named by the caller, so they cannot be
+ * reported.
+ */
 static void make_blame(struct make *make, u32 index, int error)
 {
 	if (index >= make->num_back &&
@@ -95,9 +113,9 @@ static void make_blame(struct make *make, u32 index, int error)
 }
 
 /*
- * Collects all that has been moved out, in front of all that is asked for. User
- * memory gets its pages here, where nothing is held. They may change again: the
- * next job has that put right.
+ * Collect all evicted objects, followed by those of the call. User memory looks
+ * up its pages here, with no lock held. They may change again, and the next job
+ * then looks them up.
  */
 static int make_collect(struct make *make, const struct tessera_bos *asked)
 {
@@ -116,7 +134,7 @@ static int make_collect(struct make *make, const struct tessera_bos *asked)
 		make->bos.bos[make->bos.num++] = asked->bos[i];
 	}
 
-	/* Those asked for first: the answer can only name one of these. */
+	/* Start with the objects of the call: only these can be reported. */
 	for (i = 0; !ret && i < make->bos.num; i++) {
 		index = (i + make->num_back) % make->bos.num;
 		ret = tessera_userptr_ready(make->bos.bos[index], 0);
@@ -126,7 +144,10 @@ static int make_collect(struct make *make, const struct tessera_bos *asked)
 	return ret;
 }
 
-/* Take what is listed no more to the front, as often as each was listed. Returns how many there are. */
+/*
+ * Lower each count by one. Move the objects that are not listed any more to the
+ * front of @bos, and return their number.
+ */
 static u32 drop_bos(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
 {
 	u32 i, gone = 0;
@@ -141,7 +162,10 @@ static u32 drop_bos(struct tessera_resident_set *set, struct tessera_bo **bos, u
 	return gone;
 }
 
-/* Only what is asked for is counted; what has been moved out has been. Some of it may be shown. */
+/*
+ * Undo make_list(). Only objects of the call were counted: evicted ones are
+ * listed already. Some may be shown by now.
+ */
 static void make_unlist(struct make *make, u32 end)
 {
 	struct tessera_bo **bos = make->bos.bos + make->num_back;
@@ -165,7 +189,10 @@ static int make_list(struct make *make)
 	return 0;
 }
 
-/* What is offered is not missed: it looked so while somebody moved it, or was offered since. */
+/*
+ * An offered object is not brought back. It was on the list of evicted objects
+ * because it was moving, or it was offered later.
+ */
 static bool make_misses(struct make *make, u32 index)
 {
 	return index >= make->num_back || !tessera_bo_is_offered(make->bos.bos[index]);
@@ -175,7 +202,7 @@ static bool make_needs(struct make *make, u32 index)
 {
 	struct tessera_bo *bo = make->bos.bos[index];
 
-	/* It may have been evicted, or closed, since. */
+	/* The client may have evicted or closed it since the lookup. */
 	return tessera_listing_find(make->set, bo) && make_misses(make, index) &&
 	       tessera_residency_serves(bo, tessera_listing_writes(bo)) <= 0;
 }
@@ -202,7 +229,7 @@ static int make_place(struct make *make, u32 index)
 	return ret;
 }
 
-/* Ids of a set of indexes. */
+/* Convert a mask of segment indexes to a mask of ids. */
 static u32 segment_ids(struct tessera_device *tdev, u32 indexes)
 {
 	u32 ids = 0;
@@ -213,7 +240,10 @@ static u32 segment_ids(struct tessera_device *tdev, u32 indexes)
 	return ids;
 }
 
-/* Segments by index where a job can do with an object all it may. */
+/*
+ * Mask of indexes of segments where jobs have all the access that an object
+ * allows.
+ */
 static u32 bo_segments(struct tessera_bo *bo)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
@@ -230,9 +260,9 @@ static u32 bo_segments(struct tessera_bo *bo)
 }
 
 /*
- * Sums up, for each segment, the bytes that objects without a place may want
- * there. Others give way to the account of @first, which is the caller's if that
- * has any such object.
+ * Sum up, for each segment, the bytes of objects without a place that could go
+ * there. @first receives the object that the shares are computed for: one of
+ * the caller's account if there is any.
  */
 static void make_want(struct make *make, u64 *want, struct tessera_bo **first)
 {
@@ -274,7 +304,10 @@ static int make_look(struct make *make, struct tessera_trim_seg *segs)
 	return 0;
 }
 
-/* What is missing when dying objects have died, and holds are over. */
+/*
+ * Compute the missing bytes, assuming that dying objects are freed and holds
+ * are released.
+ */
 static int make_sum(struct make *make)
 {
 	struct tessera_trim_seg segs[TESSERA_MAX_SEGMENTS];
@@ -312,7 +345,10 @@ static u64 patience_jiffies(struct tessera_device *tdev)
 	return ROOM_TIMEOUTS * (u64)msecs_to_jiffies(tessera_engine_timeout_ms(tdev));
 }
 
-/* A round that leaves fewer objects than any before was worth it. */
+/*
+ * Report the failed object. Extend the deadline if this round left fewer
+ * objects than any before.
+ */
 static void make_stop(struct make *make, u32 index, int error)
 {
 	make_blame(make, index, error);
@@ -336,11 +372,11 @@ static int make_place_all(struct make *make)
 			return make->rules.evictions ? make_sum(make) : -EINPROGRESS;
 		}
 		cond_resched();
-		/* Nothing is armed but paging, which stands. */
+		/* Only paging jobs were armed, and their moves stay valid. */
 		if (signal_pending(current))
 			return -ERESTARTSYS;
 	}
-	/* Compaction may have evicted an object that had its place already. */
+	/* Compaction may have evicted an object that was already placed. */
 	for (i = 0; i < make->bos.num; i++) {
 		if (make_needs(make, i)) {
 			make_stop(make, i, 0);
@@ -360,7 +396,7 @@ static int make_show_all(struct make *make)
 	for (i = 0; i < make->bos.num; i++)
 		tessera_listing_settle(make->bos.bos[i]);
 
-	/* The client has too many page tables: no room in a segment helps. */
+	/* Too many page tables: space in a segment would not help. */
 	return ret == -ENOSPC ? -ENOMEM : ret;
 }
 
@@ -380,7 +416,7 @@ static int add_moves(struct tessera_fences *fences, struct tessera_bo *bo)
 	return ret;
 }
 
-/* Also what was on its way before. */
+/* Moves that were queued before this call count, too. */
 static int make_fence(struct make *make)
 {
 	struct tessera_fences fences = { };
@@ -406,7 +442,7 @@ static int make_fence(struct make *make)
 		goto out;
 	}
 	make->answer->fence = &array->base;
-	/* The array's now. */
+	/* The array owns them now. */
 	fences.fence = NULL;
 	fences.num = 0;
 out:
@@ -447,7 +483,10 @@ static int make_once(struct make *make)
 	ret = tessera_bos_lock(&make->bos);
 	if (ret)
 		return ret;
-	/* Unplug does not wait for locks, which other drivers may hold. */
+	/*
+	 * Entered only after locking: other drivers may hold the reservations
+	 * for long, and unplug must not wait for them.
+	 */
 	ret = -ENODEV;
 	if (drm_dev_enter(&make->set->tdev->drm, &idx)) {
 		ret = make_locked(make);
@@ -459,9 +498,9 @@ static int make_once(struct make *make)
 }
 
 /*
- * One attempt, charged as long as it takes. The device is not reset meanwhile. A
- * reset between two rounds is nothing special: what it has moved out is moved in
- * again.
+ * Run one round, which is charged to the quota while it lasts. The device is
+ * not reset meanwhile. After a reset between two rounds, the next round brings
+ * the evicted objects back like any other.
  */
 static noinline_for_stack int make_round(struct make *make, const struct tessera_bos *asked)
 {
@@ -478,7 +517,7 @@ static noinline_for_stack int make_round(struct make *make, const struct tessera
 		ret = tessera_quota_enter(work, bytes);
 	if (ret)
 		goto out_put;
-	/* The process has to wait for its own jobs: no room comes of that. */
+	/* Waiting for the process's own jobs frees no space. */
 	make->patience += get_jiffies_64() - start;
 	ret = tessera_work_begin(tdev);
 	if (!ret)
@@ -490,7 +529,10 @@ out_put:
 	return ret;
 }
 
-/* By the numbers it would fit. Whoever gives up as much as it is has it for sure. */
+/*
+ * The objects would fit by the numbers, but no round succeeded. Report the size
+ * of all missing objects: evicting that much helps for sure.
+ */
 static int make_fail(struct make *make)
 {
 	make->answer->bytes_to_trim = make->missing;
@@ -499,7 +541,7 @@ static int make_fail(struct make *make)
 	return -ENOMEM;
 }
 
-/* Waits, with nothing held, until a round may do better than that with @error. */
+/* Wait, with no lock held, until another round may succeed after @error. */
 static int make_wait(struct make *make, int error, const u32 *seen)
 {
 	struct tessera_device *tdev = make->set->tdev;
@@ -560,7 +602,7 @@ static int make_all(struct make *make, const struct tessera_bos *asked)
 	return ret;
 }
 
-/* What has lost its handle meanwhile is listed no longer. */
+/* Remove objects that lost their handle during the call from the list. */
 static void check_handles(struct tessera_resident_set *set, const u32 *handles,
 			  const struct tessera_bos *asked)
 {
@@ -576,7 +618,10 @@ static void check_handles(struct tessera_resident_set *set, const u32 *handles,
 	}
 }
 
-/* The client uses what it has. Others hear of that under a lock of the device, so not with every job. */
+/*
+ * Renew the client's demand. This takes a lock of the device for each segment,
+ * so it is not done for every job.
+ */
 static void resident_want(struct tessera_resident_set *set)
 {
 	unsigned long now = jiffies;
@@ -592,16 +637,18 @@ static void resident_want(struct tessera_resident_set *set)
 
 /**
  * tessera_resident_make() - make objects resident
- * @set: the caller's list
- * @handles: handles of the objects, one that comes twice is counted twice
- * @num: how many; with none, only what was moved out is brought back
+ * @set: residency list of the caller
+ * @handles: handles of the objects; a handle that occurs twice is counted twice
+ * @num: number of handles; with 0, only evicted objects are brought back
  * @answer: result
  *
- * Does not wait for the paging. No lock may be held, not even &tessera_device.reset_lock, and
- * nothing be charged that waits for the call. The account has a payer.
+ * Does not wait for the paging jobs. The caller holds no lock, not even
+ * &tessera_device.reset_lock. It holds no charge of the process's quota that is
+ * only released after the call, because the call may wait for that quota. The
+ * account is bound to a process.
  *
- * Return: 0, or one of the errors of &struct drm_tessera_make_resident, with all counts as
- * they were.
+ * Return: 0, or one of the errors of &struct drm_tessera_make_resident with all
+ * counts unchanged.
  */
 int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, u32 num,
 			  struct tessera_resident_answer *answer)
@@ -616,7 +663,7 @@ int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, 
 	int ret;
 
 	resident_want(set);
-	/* Kept until the handles have been looked at once more. */
+	/* Hold these references until check_handles(). */
 	ret = tessera_bos_lookup(&asked, set->file, handles, sizeof(*handles), num);
 	if (ret == -ENOENT)
 		answer->failed = asked.num;
@@ -629,9 +676,9 @@ int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, 
 	return ret;
 }
 
-/* ---- Evicting ------------------------------------------------------------------ */
+/* ---- Evicting ------------------------------------------------------------ */
 
-/* -EINVAL: one is named more often than it is listed. */
+/* Return -EINVAL if an object is named more often than it is listed. */
 static int evict_check(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
 {
 	struct tessera_listing *listing;
@@ -653,14 +700,16 @@ static int evict_check(struct tessera_resident_set *set, struct tessera_bo **bos
 }
 
 /**
- * tessera_resident_evict() - let objects go
- * @set: the caller's list
+ * tessera_resident_evict() - lower the counts of listed objects
+ * @set: residency list of the caller
  * @handles: handles of the objects
- * @num: how many
+ * @num: number of handles
  *
- * They move out when somebody wants their room. Between tessera_work_begin() and tessera_work_end().
+ * The objects stay in place until another client needs the space. Called
+ * between tessera_work_begin() and tessera_work_end().
  *
- * Return: 0, or one of the errors of &struct drm_tessera_evict, with nothing changed.
+ * Return: 0, or one of the errors of &struct drm_tessera_evict with nothing
+ * changed.
  */
 int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles, u32 num)
 {
@@ -680,14 +729,15 @@ int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles,
 	return ret;
 }
 
-/* ---- Jobs ------------------------------------------------------------------------ */
+/* ---- Jobs ---------------------------------------------------------------- */
 
 /**
- * tessera_resident_ready() - have all that is listed where jobs find it
- * @set: the list
+ * tessera_resident_ready() - bring all listed objects back before a job
+ * @set: the residency list
  *
- * It may be moved out again before a job is armed: who does that looks at tessera_resident_complete() under the
- * lock of the page tables. No lock may be held, and nothing be charged that waits for the call.
+ * Objects may be evicted again before the job is armed, so the caller checks
+ * tessera_resident_complete() under &tessera_space.lock. The rules for locks
+ * and charges of tessera_resident_make() apply.
  *
  * Return: 0; or an error of tessera_resident_make().
  */
@@ -706,9 +756,9 @@ int tessera_resident_ready(struct tessera_resident_set *set)
 	return ret;
 }
 
-/* ---- User memory ------------------------------------------------------------------ */
+/* ---- User memory --------------------------------------------------------- */
 
-/* That makes jobs. */
+/* Hiding the object queues a paging batch. */
 static int restore_one(struct tessera_space *space, struct tessera_bo *bo)
 {
 	bool listed;
@@ -719,7 +769,7 @@ static int restore_one(struct tessera_space *space, struct tessera_bo *bo)
 		return ret;
 	dma_resv_lock(bo->tbo.base.resv, NULL);
 	listed = tessera_listing_find(space->resident, bo);
-	/* The handle is closed, and the VM maps it: so it is found until it moves. */
+	/* The handle was closed while the VM mapped it: unmap it. */
 	if (!listed)
 		tessera_remap_hide(space->resident, &bo, 1);
 	dma_resv_unlock(bo->tbo.base.resv);
@@ -729,15 +779,17 @@ static int restore_one(struct tessera_space *space, struct tessera_bo *bo)
 }
 
 /**
- * tessera_resident_restore() - have page tables lead to user memory as it is
+ * tessera_resident_restore() - rebind user memory that has changed
  * @space: the page tables
  *
- * Page tables may lead to pages that are a process's no more (mem/user.c). Before the
- * next job of the VM they lead to those that are at the addresses now or, where the
- * client does not list the object any more, nowhere. That may change again before a job
- * is armed. No lock may be held. Takes one reservation after the other.
+ * The page tables may point to pages that do not belong to the process any more
+ * (mem/user.c). Before the next job of the VM, this call looks up the current
+ * pages or, if the client does not list the object any more, unmaps it. The
+ * pages may change again before the job is armed. The caller holds no lock.
+ * Takes one reservation at a time.
  *
- * Return: 0, or an error of tessera_userptr_ready().
+ * Return: 0; -ERESTARTSYS; -EBUSY if the memory keeps changing; or an error of
+ * tessera_userptr_ready() or tessera_work_begin().
  */
 int tessera_resident_restore(struct tessera_space *space)
 {

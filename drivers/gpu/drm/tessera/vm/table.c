@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: memory of page tables
+ * DOC: page table memory
  *
- * A table is a page of hidden VRAM, of what the microcode leaves; when that is used up, a page of system
- * memory that no CPU has in its caches. The CPU never reads or writes either: it has a copy, and the paging
- * engine writes what the device sees. Tables are counted for their client, who can have so many.
+ * A table is a page of hidden VRAM behind the microcode. If that is used up, it
+ * is a page of uncached system memory. The CPU accesses neither: it has its own
+ * copy of each table, and the paging engine writes the device's. The number of
+ * tables of a process is limited.
  *
- * Locks: a leaf for the map of hidden VRAM.
+ * Locks: a leaf spinlock for the map of hidden VRAM.
  */
 #include <linux/bitmap.h>
 #include <linux/dma-mapping.h>
@@ -20,7 +21,7 @@
 #include "vm/vm.h"
 
 struct tessera_table_memory {
-	/* Protects what is in use. */
+	/* Protects @used. */
 	spinlock_t lock;
 	/* GPU address of the first page, and one bit for each that is in use. */
 	u64 base;
@@ -78,7 +79,7 @@ static void give_hidden(struct tessera_table_memory *memory, u64 addr)
 	spin_unlock(&memory->lock);
 }
 
-/* What is left of hidden VRAM is shared: one client has an eighth. */
+/* All clients share hidden VRAM, and one client gets at most an eighth of it. */
 static int table_alloc_memory(struct tessera_device *tdev, struct tessera_table *table)
 {
 	u32 share = tdev->table_memory->pages / 8;
@@ -101,9 +102,9 @@ static int table_alloc_memory(struct tessera_device *tdev, struct tessera_table 
 /**
  * tessera_table_create() - make a page table
  * @tdev: the device
- * @payer: who pays
+ * @payer: the process that is charged
  *
- * The device finds anything in it, until it is written.
+ * The contents of the device's copy are undefined until it is written.
  *
  * Return: the table, -ENOSPC if the client has too many, or -ENOMEM.
  */
@@ -134,8 +135,8 @@ err_uncount:
 }
 
 /**
- * tessera_table_release_memory() - a table is of no use any more
- * @tdev: the device; it does not look at the table
+ * tessera_table_release_memory() - free the memory of a table
+ * @tdev: the device, which does not use the table any more
  * @table: the table; may be called again
  */
 void tessera_table_release_memory(struct tessera_device *tdev, struct tessera_table *table)

@@ -2,12 +2,15 @@
 /**
  * DOC: VMs
  *
- * A VM is an address space of a client: what is mapped where, kept by the core (drm_gpuvm), and page tables
- * that say so to the device (vm/pt.c). The client's table and its contexts hold it; jobs hold the page
- * tables only. So it goes, with all that is mapped, when there can be no new jobs; objects that queued
- * jobs may still reach stay where they are until these are over.
+ * A VM is an address space of a client. It consists of the mappings, which
+ * drm_gpuvm keeps, and of the page tables for the device (vm/pt.c). The
+ * client's table and the contexts hold references to the VM. Jobs hold
+ * references to the page tables only. The VM and its mappings therefore go
+ * when no new jobs are possible. Objects that queued jobs may still use stay
+ * in place until these jobs have ended, because they get a fence of the VM's
+ * last jobs.
  *
- * Locks: tessera_vm.lock, then reservations, then the lock of the page tables.
+ * Lock order: &tessera_vm.lock, then reservations, then &tessera_space.lock.
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
@@ -40,7 +43,7 @@ void tessera_vm_free(struct drm_gpuvm *gpuvm)
 /**
  * tessera_vm_bo_alloc() - &drm_gpuvm_ops.vm_bo_alloc
  *
- * Return: the core's part of an object that nothing leads to yet, or NULL.
+ * Return: a drm_gpuvm_bo that is not shown yet, or NULL.
  */
 struct drm_gpuvm_bo *tessera_vm_bo_alloc(void)
 {
@@ -51,7 +54,7 @@ struct drm_gpuvm_bo *tessera_vm_bo_alloc(void)
 
 /**
  * tessera_vm_bo_free() - &drm_gpuvm_ops.vm_bo_free
- * @vm_bo: what tessera_vm_bo_alloc() has returned
+ * @vm_bo: allocated by tessera_vm_bo_alloc()
  */
 void tessera_vm_bo_free(struct drm_gpuvm_bo *vm_bo)
 {
@@ -60,8 +63,10 @@ void tessera_vm_bo_free(struct drm_gpuvm_bo *vm_bo)
 }
 
 /**
- * tessera_vm_bo_join() - an object is mapped
- * @vm_bo: what it is mapped as; the object's reservation is held
+ * tessera_vm_bo_join() - prepare for a new mapping of an object
+ * @vm_bo: the drm_gpuvm_bo; the object's reservation is held
+ *
+ * User memory tracks the VMs that map it.
  */
 void tessera_vm_bo_join(struct drm_gpuvm_bo *vm_bo)
 {
@@ -73,9 +78,10 @@ void tessera_vm_bo_join(struct drm_gpuvm_bo *vm_bo)
 }
 
 /**
- * tessera_vm_bo_show() - the page tables lead to an object, or do not
- * @vm_bo: what it is mapped as; the object's reservation is held, and the lock of the page tables
- * @shown: they do
+ * tessera_vm_bo_show() - record whether page tables point to an object
+ * @vm_bo: the drm_gpuvm_bo; the object's reservation and &tessera_space.lock
+ * are held
+ * @shown: the page tables point to the object
  */
 void tessera_vm_bo_show(struct drm_gpuvm_bo *vm_bo, bool shown)
 {
@@ -118,7 +124,10 @@ err_free:
 	return ERR_CAST(space);
 }
 
-/* A fence for all jobs there are; the space is closed. */
+/*
+ * Return a fence that signals after all jobs, or NULL if there is no memory for
+ * it or the device is gone. The page tables are closed.
+ */
 static struct dma_fence *vm_last_fence(struct tessera_space *space)
 {
 	struct tessera_paging_batch batch;
@@ -142,7 +151,7 @@ static struct dma_fence *vm_last_fence(struct tessera_space *space)
 	return fence;
 }
 
-/* Without memory for a fence. */
+/* Used if vm_last_fence() has returned no fence. */
 static void vm_wait_for_jobs(struct tessera_space *space)
 {
 	struct dma_fence *fence;
@@ -202,7 +211,8 @@ static void vm_release(struct kref *ref)
  * tessera_vm_put() - drop a reference
  * @vm: the VM, or NULL
  *
- * Of a file that is open, with no lock held: with the last one all that is mapped goes.
+ * Called while the file is open, with no lock held. The last call removes all
+ * mappings.
  */
 void tessera_vm_put(struct tessera_vm *vm)
 {
@@ -214,12 +224,14 @@ void tessera_vm_put(struct tessera_vm *vm)
  * tessera_vm_create() - create a VM
  * @tdev: the device
  * @vms: the client's table
- * @account: who pays, bound
+ * @account: account that is charged, bound
  * @resident: the client's residency list
- * @ops: for changes, with tessera_vm_free(), tessera_vm_bo_alloc() and tessera_vm_bo_free()
- * @id: receives its number in the table, written before others can look it up
+ * @ops: the callbacks of drm_gpuvm, including tessera_vm_free(),
+ * tessera_vm_bo_alloc() and tessera_vm_bo_free()
+ * @id: receives the VM's id, written before other threads can look the VM up
  *
- * Return: 0; -EOPNOTSUPP if the device has no virtual addresses; -ENOSPC for too many VMs; or -ENOMEM.
+ * Return: 0; -EOPNOTSUPP if the device has no virtual addresses; -ENOSPC for
+ * too many VMs; or -ENOMEM.
  */
 int tessera_vm_create(struct tessera_device *tdev, struct xarray *vms,
 		      struct tessera_account *account, struct tessera_resident_set *resident,
@@ -244,11 +256,11 @@ int tessera_vm_create(struct tessera_device *tdev, struct xarray *vms,
 }
 
 /**
- * tessera_vm_destroy() - take a VM out of its client's table
+ * tessera_vm_destroy() - remove a VM from its client's table
  * @vms: the table
- * @id: its number
+ * @id: id of the VM
  *
- * Contexts that use it keep it.
+ * Contexts that use the VM keep it.
  *
  * Return: 0 or -ENOENT.
  */
@@ -264,7 +276,7 @@ int tessera_vm_destroy(struct xarray *vms, u32 id)
 }
 
 /**
- * tessera_vm_destroy_all() - empty the table of a client that goes away
+ * tessera_vm_destroy_all() - remove all VMs of a client that is closed
  * @vms: the table; its contexts are destroyed
  */
 void tessera_vm_destroy_all(struct xarray *vms)
@@ -279,9 +291,9 @@ void tessera_vm_destroy_all(struct xarray *vms)
 }
 
 /**
- * tessera_vm_lookup() - find a VM by number
+ * tessera_vm_lookup() - find a VM by id
  * @vms: the client's table
- * @id: its number
+ * @id: id of the VM
  *
  * Return: the VM with a reference, or NULL.
  */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the layers above, and its own files, may use of vm/: address spaces, and residency lists. */
+/*
+ * Interface of vm/: address spaces, page tables and residency lists. Part of it
+ * is used only between the files of vm/.
+ */
 #ifndef __TESSERA_VM_H__
 #define __TESSERA_VM_H__
 
@@ -24,44 +27,64 @@ struct drm_tessera_vm_bind_op;
 struct xarray;			/* vm/listing.c */
 
 /**
- * struct tessera_resident_set - what an open file wants resident (WDDM: the residency list of a device)
+ * struct tessera_resident_set - the residency list of an open file
+ *
+ * The objects that the file wants resident while its jobs run. WDDM calls this
+ * the residency list of a device.
  */
 struct tessera_resident_set {
-	/** @ref: the file and its VMs hold one each */
+	/** @ref: the file and each of its VMs hold one reference */
 	struct kref ref;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @file: whose it is */
+	/** @file: the open file that owns the list */
 	struct drm_file *file;
-	/** @account: its account; outlives the file's part */
+	/** @account: account of @file; stays valid after the file is closed */
 	struct tessera_account *account;
-	/** @listings: &struct tessera_listing by object id; one changes under its object's resv */
+	/**
+	 * @listings: residency entries (&struct tessera_listing), indexed by
+	 * object id. An entry changes under the reservation of its object
+	 */
 	struct xarray listings;
-	/** @lock: protects what follows; a leaf */
+	/** @lock: protects @evicted and @num_evicted; a leaf */
 	struct mutex lock;
-	/** @evicted: listings of objects that are where no job finds them */
+	/**
+	 * @evicted: entries of objects that jobs cannot use where they are now
+	 */
 	struct list_head evicted;
-	/** @num_evicted: how many; for anybody to read */
+	/** @num_evicted: length of @evicted; may be read without @lock */
 	u32 num_evicted;
-	/** @wanted: when the client last said that it uses what it has; for anybody, likewise */
+	/**
+	 * @wanted: when the client last used its objects, in jiffies; may be
+	 * read without @lock
+	 */
 	unsigned long wanted;
 };
 
 /**
- * struct tessera_listing - an object in a residency list
+ * struct tessera_listing - residency entry: one object in one residency list
  */
 struct tessera_listing {
-	/** @set: the list */
+	/** @set: the residency list */
 	struct tessera_resident_set *set;
-	/** @bo: the object; the file has a handle of it */
+	/** @bo: the object, of which the file has a handle */
 	struct tessera_bo *bo;
-	/** @count: how often it was made resident, never 0; under the object's resv */
+	/**
+	 * @count: number of times it was made resident, never 0; under the
+	 * reservation of @bo
+	 */
 	u64 count;
-	/** @hidden: a VM of the file maps it, and its page tables do not say so; likewise */
+	/**
+	 * @hidden: a VM of the file maps @bo, but its page tables do not point
+	 * to it; under the reservation of @bo
+	 */
 	bool hidden;
-	/** @node: in &tessera_bo.listings; likewise */
+	/** @node: in &tessera_bo.listings; under the reservation of @bo */
 	struct list_head node;
-	/** @evicted: in &tessera_resident_set.evicted, or empty; under the set's lock */
+	/**
+	 * @evicted: in &tessera_resident_set.evicted, or empty; under
+	 * &tessera_resident_set.lock
+	 */
 	struct list_head evicted;
 };
 
@@ -84,7 +107,7 @@ void tessera_listing_settle(struct tessera_bo *bo);
 bool tessera_listing_writes(const struct tessera_bo *bo);
 u32 tessera_listing_get_evicted(struct tessera_resident_set *set, struct tessera_bo **bos, u32 max);
 
-/* Whether all that is listed is where jobs find it. */
+/* Whether jobs can use every listed object where it is now. */
 static inline bool tessera_resident_complete(const struct tessera_resident_set *set)
 {
 	return !READ_ONCE(set->num_evicted);
@@ -92,30 +115,42 @@ static inline bool tessera_resident_complete(const struct tessera_resident_set *
 
 /* vm/asid.c */
 
-/** TESSERA_NO_ASID: the VM has none */
+/** TESSERA_NO_ASID: &tessera_asid.number of a VM without an ASID */
 #define TESSERA_NO_ASID		U32_MAX
 
 /**
- * struct tessera_asid - the number by which the device knows a VM, while it has one
+ * struct tessera_asid - the address space identifier (ASID) of a VM, if it has
+ * one
  *
- * Protected by a lock of its own, a leaf, but for what is said otherwise.
+ * All members are protected by the lock of vm/asid.c, a leaf, unless noted.
  */
 struct tessera_asid {
-	/** @node: in the list of those with a number, the least recently used first */
+	/**
+	 * @node: in the list of VMs that have an ASID, least recently used
+	 * first
+	 */
 	struct list_head node;
-	/** @number: the number, or TESSERA_NO_ASID; stable after tessera_asid_get() */
+	/**
+	 * @number: the ASID, or TESSERA_NO_ASID; stable between
+	 * tessera_asid_get() and tessera_asid_put()
+	 */
 	u32 number;
-	/** @used: between tessera_asid_get() and tessera_asid_put() */
+	/** @used: set between tessera_asid_get() and tessera_asid_put() */
 	bool used;
-	/** @fresh: the device may remember addresses of another VM under the number */
+	/**
+	 * @fresh: the TLBs may hold translations of another VM under this ASID
+	 */
 	bool fresh;
-	/** @account: of the VM */
+	/** @account: account of the VM */
 	struct tessera_account *account;
-	/** @jobs: those of the VM */
+	/** @jobs: unfinished jobs of the VM */
 	struct tessera_vm_jobs *jobs;
-	/** @heir: a VM that gets the number when the jobs have ended, or NULL */
+	/**
+	 * @heir: the VM that gets this ASID when the queued jobs have ended, or
+	 * NULL
+	 */
 	struct tessera_asid *heir;
-	/** @from: the VM whose heir this one is, or NULL */
+	/** @from: the VM that will hand its ASID to this one, or NULL */
 	struct tessera_asid *from;
 };
 
@@ -130,7 +165,10 @@ void tessera_asid_give_up(struct tessera_device *tdev, struct tessera_asid *asid
 
 /* vm/table.c */
 
-/** TESSERA_MAX_TABLES: page tables one client may have, of all its VMs */
+/**
+ * TESSERA_MAX_TABLES: default limit of page tables per process, over all its
+ * VMs
+ */
 #define TESSERA_MAX_TABLES	8192
 
 /**
@@ -139,13 +177,19 @@ void tessera_asid_give_up(struct tessera_device *tdev, struct tessera_asid *asid
 struct tessera_table {
 	/** @pt: what it is to say */
 	struct tessera_pt pt;
-	/** @node: in a list of its owner's */
+	/**
+	 * @node: in &tessera_space.tables, &tessera_pt_change.released or a
+	 * list of the caller
+	 */
 	struct list_head node;
-	/** @dirty_first: entries from here on are not written yet */
+	/** @dirty_first: first entry that the device's copy lacks */
 	u32 dirty_first;
-	/** @dirty_end: first entry behind those; 0: all are */
+	/**
+	 * @dirty_end: end of the entries that the device's copy lacks,
+	 * exclusive; 0: none
+	 */
 	u32 dirty_end;
-	/** @payer: who pays; outlives the table */
+	/** @payer: the process that is charged; outlives the table */
 	struct tessera_payer *payer;
 	/** @cpu: its page of system memory, or NULL if it is in hidden VRAM */
 	void *cpu;
@@ -170,7 +214,7 @@ int tessera_pt_flush(struct tessera_paging_batch *batch, u32 asid, u64 first, u6
 
 /* vm/pt.c */
 
-/** TESSERA_MAX_VMS: VMs one process may have */
+/** TESSERA_MAX_VMS: maximum number of VMs per process */
 #define TESSERA_MAX_VMS		256
 
 /**
@@ -181,96 +225,129 @@ struct tessera_spaces {
 	struct mutex lock;
 	/** @list: &struct tessera_space */
 	struct list_head list;
-	/** @many: taken before the &tessera_space.lock of several */
+	/** @many: taken before several &tessera_space.lock are taken */
 	struct mutex many;
 };
 
 /**
- * enum tessera_table_list - what is known of a table
+ * enum tessera_table_list - states of a page table, each a list of a VM
  */
 enum tessera_table_list {
-	/** @TESSERA_TABLES_CLEAN: it is in use, and written */
+	/** @TESSERA_TABLES_CLEAN: in use, and the device's copy is current */
 	TESSERA_TABLES_CLEAN,
-	/** @TESSERA_TABLES_DIRTY: it is in use, with entries that are not written */
+	/**
+	 * @TESSERA_TABLES_DIRTY: in use, and the device's copy lacks some
+	 * entries
+	 */
 	TESSERA_TABLES_DIRTY,
-	/** @TESSERA_TABLES_POOL: it is not in use */
+	/** @TESSERA_TABLES_POOL: spare, not in use */
 	TESSERA_TABLES_POOL,
-	/** @TESSERA_TABLES_RELEASED: it is no longer in use, but the device may not know */
+	/**
+	 * @TESSERA_TABLES_RELEASED: unlinked from the tree, but the device may
+	 * still walk it
+	 */
 	TESSERA_TABLES_RELEASED,
-	/** @TESSERA_TABLES_LISTS: how many there are */
+	/** @TESSERA_TABLES_LISTS: number of lists */
 	TESSERA_TABLES_LISTS,
 };
 
 /**
- * struct tessera_space - the page tables of a VM, and who runs jobs at its addresses
+ * struct tessera_space - the page tables of a VM, and the queues that run jobs
+ * in it
  *
- * What jobs need of a VM, and paging that is under way: it outlives the VM itself.
+ * Jobs and queued paging batches use this part of the VM. It outlives &struct
+ * tessera_vm.
  */
 struct tessera_space {
-	/** @ref: the VM, contexts and paging jobs hold one each */
+	/**
+	 * @ref: the VM, each context and each paging batch hold one reference
+	 */
 	struct kref ref;
-	/** @node: in the device's list */
+	/** @node: in &tessera_spaces.list */
 	struct list_head node;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @trail: what has changed them */
+	/**
+	 * @trail: debug-only check of dependencies: the batches that changed
+	 * the tables
+	 */
 	struct tessera_trail trail;
-	/** @account: who pays; holds a reference */
+	/** @account: account that is charged; holds a reference */
 	struct tessera_account *account;
-	/** @resident: what its addresses may lead to; holds a reference */
+	/**
+	 * @resident: residency list of the file: the objects that addresses may
+	 * point to; holds a reference
+	 */
 	struct tessera_resident_set *resident;
-	/** @queue: for its own paging; holds a reference */
+	/** @queue: paging queue of the VM's own batches; holds a reference */
 	struct tessera_paging_queue *queue;
-	/** @asid: what the device knows it by */
+	/** @asid: address space identifier */
 	struct tessera_asid asid;
-	/** @lost: the device may find in the tables what is not so; no job runs there any more */
+	/** @lost: the device's tables may be wrong, so no job of the VM runs */
 	atomic_t lost;
-	/** @lock: protects what follows; see the locking DOC */
+	/**
+	 * @lock: protects all members below, except for @jobs; see "DOC:
+	 * locking"
+	 */
 	struct mutex lock;
-	/** @closed: the VM is gone: there are no new jobs; set once */
+	/** @closed: the VM is destroyed and takes no new jobs; set once */
 	bool closed;
-	/** @tree: the tables, as they are when all that is queued has been done */
+	/**
+	 * @tree: the CPU's copy of the tables, as the device's will be after
+	 * all queued batches
+	 */
 	struct tessera_pt_tree tree;
 	/** @tables: &struct tessera_table, by &enum tessera_table_list */
 	struct list_head tables[TESSERA_TABLES_LISTS];
-	/** @pooled: how many are in the pool */
+	/** @pooled: number of tables in TESSERA_TABLES_POOL */
 	u32 pooled;
-	/** @update: fence of the last batch that writes tables, or NULL */
+	/**
+	 * @update: fence of the last batch that changes what jobs of the VM
+	 * find, or NULL
+	 */
 	struct dma_fence *update;
 	/** @queues: &struct tessera_vm_queue */
 	struct list_head queues;
-	/** @jobs: those that have not ended; under a lock of its own */
+	/** @jobs: unfinished jobs of the VM; has its own lock */
 	struct tessera_vm_jobs jobs;
 };
 
 /**
- * struct tessera_pt_source - what is to be found at addresses
+ * struct tessera_pt_source - the memory that a range of addresses is to point
+ * to
  */
 struct tessera_pt_source {
 	/** @bits: TSR_PTE_* of each entry */
 	u64 bits;
-	/** @addr: where the first byte is, unless there are @pages */
+	/** @addr: address of the first byte; not used if @pages is set */
 	u64 addr;
-	/** @pages: addresses of pages that lie in pieces, of the system or of memory; or NULL */
+	/**
+	 * @pages: addresses of the single pages, in system memory or VRAM, if
+	 * these are not contiguous; or NULL
+	 */
 	const dma_addr_t *pages;
 };
 
 /**
- * struct tessera_pt_change - what one batch does to one VM
+ * struct tessera_pt_change - the effect of one paging batch on the page tables
+ * of one VM
  */
 struct tessera_pt_change {
-	/** @effect: for the batch */
+	/** @effect: hooks that the batch calls */
 	struct tessera_paging_effect effect;
 	/** @space: the tables; holds a reference */
 	struct tessera_space *space;
-	/** @released: tables that are free when the batch is over */
+	/** @released: tables that are freed when the batch has ended */
 	struct list_head released;
 	/**
-	 * @behind_jobs: it takes or changes what jobs may find: the batch runs when all that were queued
-	 * before have ended
+	 * @behind_jobs: the batch removes or changes mappings that jobs may
+	 * use, so it runs after all jobs that were queued before
 	 */
 	bool behind_jobs;
-	/** @lost: of the objects it maps, each valid until the batch is over; or NULL */
+	/**
+	 * @lost: &tessera_bo.lost of each object that the batch maps; the
+	 * pointers stay valid until the batch has ended. May be NULL
+	 */
 	atomic_t **lost;
 	/** @num_lost: elements of @lost */
 	u32 num_lost;
@@ -313,24 +390,32 @@ void tessera_space_unplug(struct tessera_device *tdev);
 
 /* vm/vm.c */
 
-/** TESSERA_MAX_MAPPINGS: of one VM: others wait while the addresses of an object change */
+/**
+ * TESSERA_MAX_MAPPINGS: maximum number of mappings per VM
+ *
+ * A move of an object changes all its mappings with locks held that other
+ * clients wait for, so their number is limited.
+ */
 #define TESSERA_MAX_MAPPINGS	65536
 
 /**
- * struct tessera_vm - GPU virtual addresses, and what is mapped there
+ * struct tessera_vm - a GPU virtual address space and its mappings
  */
 struct tessera_vm {
-	/** @base: the core's part; changes under @lock */
+	/** @base: the drm_gpuvm; changes under @lock */
 	struct drm_gpuvm base;
-	/** @users: the client's table, its contexts and calls hold one each */
+	/**
+	 * @users: the client's table, each context and each running call hold
+	 * one reference
+	 */
 	struct kref users;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @space: page tables; holds a reference */
+	/** @space: its page tables; holds a reference */
 	struct tessera_space *space;
-	/** @lock: serialises changes of what is mapped; see the locking DOC */
+	/** @lock: serialises changes of the mappings; see "DOC: locking" */
 	struct mutex lock;
-	/** @num_mappings: how many there are; under @lock */
+	/** @num_mappings: number of mappings; under @lock */
 	u32 num_mappings;
 };
 
@@ -338,23 +423,32 @@ struct tessera_vm {
  * struct tessera_vm_bo - an object that a VM maps
  */
 struct tessera_vm_bo {
-	/** @base: the core's part */
+	/** @base: the drm_gpuvm_bo */
 	struct drm_gpuvm_bo base;
-	/** @shown: the page tables lead to it, from all its mappings; else from none. Under its resv */
+	/**
+	 * @shown: the page tables point to the object for all its mappings;
+	 * else for none of them. Under the object's reservation
+	 */
 	bool shown;
-	/** @user: what is known of it if it is user memory */
+	/**
+	 * @user: the VM's entry in the user memory of the object; unused for
+	 * other objects
+	 */
 	struct tessera_user_vm user;
 };
 
 /**
- * struct tessera_mapping - a range of addresses of a VM
+ * struct tessera_mapping - a mapped range of addresses of a VM
  */
 struct tessera_mapping {
-	/** @base: the core's part; without an object there is no memory */
+	/** @base: the drm_gpuva; a null mapping has no object */
 	struct drm_gpuva base;
-	/** @read_only: the GPU may not write there */
+	/** @read_only: the GPU may not write through the mapping */
 	bool read_only;
-	/** @left: with user memory that was unmapped: what it was mapped as, with a reference; or NULL */
+	/**
+	 * @left: after an unmap from user memory: the drm_gpuvm_bo of the
+	 * removed mapping, with a reference; or NULL
+	 */
 	struct drm_gpuvm_bo *left;
 };
 
@@ -400,12 +494,12 @@ void tessera_remap_settle(struct tessera_bo *bo);
 
 /* vm/bind.c */
 
-/* Limits of one call. */
+/* Limits of one VM_BIND call. */
 #define TESSERA_MAX_BINDS	1024
 #define TESSERA_MAX_NULL_BYTES	(64ULL << 30)
 
 /**
- * struct tessera_bind_data - the kernel's copy of what a call brought
+ * struct tessera_bind_data - the kernel's copy of the arguments of VM_BIND
  */
 struct tessera_bind_data {
 	/** @ops: what to change */
@@ -426,16 +520,28 @@ int tessera_bind(struct tessera_vm *vm, struct drm_file *file,
 /* vm/resident.c */
 
 /**
- * struct tessera_resident_answer - what there is to know about a call that makes objects resident
+ * struct tessera_resident_answer - result of MAKE_RESIDENT
  */
 struct tessera_resident_answer {
-	/** @fence: signals when all is where it is to be; set if the call succeeds */
+	/**
+	 * @fence: signals when all objects are in place; set if the call
+	 * succeeds
+	 */
 	struct dma_fence *fence;
-	/** @bytes_to_trim: how much has to be given up first; 0 unless that is what it fails for */
+	/**
+	 * @bytes_to_trim: bytes that the client has to evict first; 0 unless
+	 * the call fails for lack of space
+	 */
 	u64 bytes_to_trim;
-	/** @segments: ids of the segments where it has to be, as a set */
+	/**
+	 * @segments: segments in which the bytes have to be given up, as a mask
+	 * of ids
+	 */
 	u32 segments;
-	/** @failed: index of the handle that it fails for; left as it is if that is none */
+	/**
+	 * @failed: index of the handle that made the call fail; unchanged if
+	 * there is no such handle
+	 */
 	u32 failed;
 };
 
