@@ -380,23 +380,6 @@ static int compact_once(struct compaction *c)
 }
 
 /**
- * tessera_compact_has_bytes() - check whether enough bytes are free, in any
- * number of holes
- * @bo: the object that needs a place
- * @seg: the segment
- *
- * Return: true if no object has to be evicted for it.
- */
-bool tessera_compact_has_bytes(const struct tessera_bo *bo, const struct tessera_segment *seg)
-{
-	const struct tessera_manager *mgr =
-		tessera_manager_of(tessera_bo_device(bo), seg->index);
-
-	return READ_ONCE(mgr->committed) +
-		tessera_range_footprint(seg, tessera_bo_bytes(bo)) <= seg->commit;
-}
-
-/**
  * tessera_compact() - make a gap where enough bytes are free
  * @bo: the object that needs the gap, reservation held
  * @seg: the segment
@@ -410,6 +393,7 @@ bool tessera_compact_has_bytes(const struct tessera_bo *bo, const struct tessera
 int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 		    struct tessera_room_rules *rules, u64 *start)
 {
+	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
 	struct compaction c = {
 		.seg = seg,
 		.rules = rules,
@@ -421,7 +405,7 @@ int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 	ret = tessera_victims_make_bytes(bo, seg, rules);
 	if (ret)
 		return ret;
-	if (!tessera_compact_has_bytes(bo, seg))
+	if (!tessera_manager_has(mgr, tessera_bo_bytes(bo)))
 		return -ENOSPC;
 
 	do {

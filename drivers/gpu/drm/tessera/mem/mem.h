@@ -971,7 +971,6 @@ bool tessera_unplug_import_end(struct tessera_device *tdev, struct tessera_bo *b
 void tessera_unplug_objects(struct tessera_device *tdev);
 
 /* mem/compact.c */
-bool tessera_compact_has_bytes(const struct tessera_bo *bo, const struct tessera_segment *seg);
 int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 		    struct tessera_room_rules *rules, u64 *start);
 

@@ -191,6 +191,27 @@ int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segme
 	return -EINPROGRESS;
 }
 
+/*
+ * Make a gap for an object in one piece. With enough free bytes, compaction
+ * comes first, because it evicts no contiguous objects.
+ */
+static int make_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
+		    struct tessera_room_rules *rules, u64 *start)
+{
+	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
+	bool push = rules->compact && tessera_manager_has(mgr, tessera_bo_bytes(bo));
+	int ret = -ENOSPC;
+
+	if (push)
+		ret = tessera_compact(bo, seg, rules, start);
+	if (ret == -ENOSPC)
+		ret = tessera_victims_make_room(bo, seg, rules, start);
+	if (ret == -ENOSPC && rules->compact && !push)
+		ret = tessera_compact(bo, seg, rules, start);
+
+	return ret;
+}
+
 /**
  * tessera_residency_bring() - bring an object into a segment
  * @bo: the object, reservation held, not in that segment
@@ -205,8 +226,7 @@ int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segme
 int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
 			    struct tessera_room_rules *rules)
 {
-	u64 start, size;
-	bool push;
+	u64 start;
 	int ret;
 
 	tessera_account_want(bo->account, seg->index);
@@ -220,21 +240,12 @@ int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment 
 		return ret ?: place_in(bo, seg, 0, 0, rules->passes);
 	}
 
-	/*
-	 * With enough free bytes, try compaction first, which evicts no
-	 * contiguous objects.
-	 */
-	size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
-	push = rules->compact && tessera_compact_has_bytes(bo, seg);
-	ret = push ? tessera_compact(bo, seg, rules, &start) :
-		     tessera_victims_make_room(bo, seg, rules, &start);
-	if (ret == -ENOSPC && rules->compact)
-		ret = push ? tessera_victims_make_room(bo, seg, rules, &start) :
-			     tessera_compact(bo, seg, rules, &start);
+	ret = make_gap(bo, seg, rules, &start);
 	if (ret)
 		return ret;
 
-	return place_in(bo, seg, start, start + size, rules->passes);
+	return place_in(bo, seg, start,
+			start + tessera_range_footprint(seg, tessera_bo_bytes(bo)), rules->passes);
 }
 
 /**
