@@ -90,7 +90,7 @@ static void late_end(struct late *late)
 	tsr_foreign_close(late->foreign);
 }
 
-/* A syncobj whose fence signals later, or 0. */
+/* A syncobj with a fence that signals later, or 0. */
 static uint32_t late_fence(struct client *client)
 {
 	struct late *late = &client->late;

@@ -109,7 +109,7 @@ struct workload {
 
 void wl_init(struct workload *wl, struct tsr_device *dev, const struct wl_config *config);
 void wl_fini(struct workload *wl);
-/* Frees the workload, whose objects the kernel is to clean up by itself. */
+/* Frees the workload. Its objects are left for the kernel to clean up. */
 void wl_abandon(struct workload *wl);
 
 /* Draws a job of @steps split points into wl->cmd. */
@@ -140,7 +140,7 @@ void wl_peek_object(struct workload *wl, struct wl_object *object); /* the same 
 void wl_poke_object(struct workload *wl, struct wl_object *object);
 /* Closes an object, which running jobs may still use, and creates a new one. */
 void wl_replace(struct workload *wl, struct wl_object *object);
-/* The same for an object whose handle and mapping are already gone. */
+/* The same for an object without handle and mapping. */
 void wl_renew(struct workload *wl, struct wl_object *object);
 /* FNV-1a hash over all models. */
 uint64_t wl_hash(const struct workload *wl);

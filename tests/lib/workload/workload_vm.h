@@ -50,7 +50,7 @@ struct wv_page {
 	struct wv_object *object; /* NULL: none */
 	uint32_t page; /* of the object */
 	bool null, read_only;
-	bool unsure; /* mapping of an object whose handle is closed */
+	bool unsure; /* mapping of an object with a closed handle */
 };
 
 struct wv_vm {
@@ -101,7 +101,7 @@ struct wv {
 	const struct wv_plan *plan;
 	struct tsr_device devs[WV_FILES];
 	struct workload wls[WV_FILES];
-	struct workload *dice; /* the workload whose random numbers are used */
+	struct workload *dice; /* source of random numbers */
 	struct wv_object *objects;
 	uint32_t num_objects;
 	struct wv_vm *vms;
