@@ -300,7 +300,7 @@ void tessera_paging_emit(struct tessera_paging_job *pjob, const u32 *words, u32 
  * @dwords: length of the commands
  * @pjob: receives the job that they are in
  *
- * Return: the space, which holds a NOP packet for now and may be written until
+ * Return: the space, which holds a NOP packet until the caller writes it, before
  * the batch is pushed; or an error pointer.
  */
 __le32 *tessera_paging_reserve(struct tessera_paging_batch *batch, u32 dwords,
