@@ -58,18 +58,6 @@ static void queued_jobs_of_others(void)
 	tsr_close(&a);
 }
 
-/* An attach fails with -EBUSY after a short wait. Retry. */
-static int attach(int vgem, int dmabuf, uint32_t *theirs)
-{
-	uint64_t until = tsr_patience();
-	int rc;
-
-	do
-		rc = __tsr_import(vgem, dmabuf, theirs);
-	while (rc == -EBUSY && tap_now_ns() < until);
-	return rc;
-}
-
 /*
  * An importer gets no pages before their contents have arrived, or if they
  * never arrive.
@@ -93,14 +81,14 @@ static void attach_waits_for_bytes(void)
 	bo.handle = args.handle;
 	dmabuf = tsr_export(&dev, &bo);
 	tsr_gpu_fill(&dev, ctx, &bo, 3);
-	require_ok(attach(vgem, dmabuf, &theirs));
+	require_ok(__tsr_import(vgem, dmabuf, &theirs));
 	require_ok(__tsr_bo_wait(dev.fd, bo.handle, 0, 0));
 	require_ok(__tsr_bo_close(vgem, theirs));
 
 	tsr_gpu_fill(&dev, ctx, &bo, 4);
 	require_eq(tsr_bo_info(&dev, &bo).segment, args.preferred[0]);
 	tsr_job_timeout("1000");
-	require_msg(attach(vgem, dmabuf, &theirs) == -EIO,
+	require_msg(__tsr_import(vgem, dmabuf, &theirs) == -EIO,
 		    "expected -EIO, another device got the pages of an object whose eviction had "
 		    "failed");
 	tsr_job_timeout_restore();

@@ -540,7 +540,9 @@ static void jobs_are_in_the_way(void)
 	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_visible(&dev)->id);
 	stuck = tsr_stuck_start(&dev, ctx);
 	require_ok(__tsr_submit_use(&dev, ctx, &bo, false));
+	tsr_knob("attach_ms", "100");
 	require_err(__tsr_import(vgem, dmabuf, &theirs), -EBUSY);
+	tsr_knob("attach_ms", TSR_FOR_GOOD);
 	tsr_stuck_end(&stuck);
 	require_ok(__tsr_bo_wait(dev.fd, bo.handle, 0, INT64_MAX));
 

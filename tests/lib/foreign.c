@@ -145,6 +145,8 @@ int tsr_vgem_need(void)
 
 	if (fd < 0)
 		tap_skip("no vgem");
+	/* An attach may wait for memory as long as a slow machine needs. */
+	tsr_knob("attach_ms", TSR_FOR_GOOD);
 	return fd;
 }
 

@@ -85,6 +85,7 @@ static int tessera_device_map(struct tessera_device *tdev)
 	}
 	tdev->split_cut_cost_kib = TESSERA_SPLIT_CUT_COST_KIB;
 	tdev->group_timeouts = TESSERA_GROUP_TIMEOUTS;
+	tdev->attach_ms = TESSERA_ATTACH_MS;
 	tdev->mmio = pcim_iomap_region(pdev, TSR_BAR_MMIO, "tessera");
 	if (IS_ERR(tdev->mmio))
 		return PTR_ERR(tdev->mmio);

@@ -333,6 +333,11 @@ struct tessera_device {
 	 */
 	u32 passing_ms;
 	/**
+	 * @attach_ms: debugfs: time in ms that an attach waits for an object's
+	 * contents
+	 */
+	u32 attach_ms;
+	/**
 	 * @demand_window_ms: debugfs: time in ms for which a process counts as
 	 * competing for a segment after it last used memory there
 	 */

@@ -44,12 +44,6 @@
 #include "tessera_compat.h"
 #include "tessera_wait.h"
 
-/*
- * Enough for a move and the short jobs before it. Importers attach one after
- * the other, and other clients wait for the locks that they hold.
- */
-#define ATTACH_TIMEOUT_MS	250
-
 static int dmabuf_pin(struct tessera_bo *bo)
 {
 	int ret, idx;
@@ -107,7 +101,7 @@ static int tessera_dmabuf_attach(struct dma_buf *dmabuf, struct dma_buf_attachme
 	if (ret)
 		return ret;
 
-	ret = tessera_access_settle(bo, ATTACH_TIMEOUT_MS);
+	ret = tessera_access_settle(bo, READ_ONCE(tessera_bo_device(bo)->attach_ms));
 	if (ret)
 		dmabuf_unpin(bo);
 
