@@ -382,6 +382,7 @@ static void importing_holds_nothing(void)
 	a = tsr_pci_open();
 	b = tsr_pci_other(&a);
 	held = moved_behind_others(&b, &theirs, &mover);
+	tsr_knob("attach_ms", "2000");
 	importer->fd = a.fd;
 	importer->dmabuf = theirs.dmabuf;
 	pid = tap_fork(import_and_keep, (void *)importer);
@@ -416,6 +417,7 @@ static void pages_come_late(void)
 	pid_t mover;
 
 	held = moved_behind_others(&dev, &theirs, &mover);
+	tsr_knob("attach_ms", "100");
 	if (moves_are_told())
 		require_ok(__tsr_import(other.fd, theirs.dmabuf, &handle));
 	else
@@ -424,6 +426,7 @@ static void pages_come_late(void)
 	tsr_held_go(&held);
 	tap_join(mover);
 	tsr_bo_wait(&dev, &theirs.bo);
+	tsr_knob("attach_ms", TSR_FOR_GOOD);
 	theirs.bo.handle = import(&other, theirs.dmabuf);
 	tsr_gpu_read(&other, tsr_context_new(&other, 0), &theirs.bo, 11, 1, &word);
 	require_eq(word, 4);

@@ -333,8 +333,8 @@ struct tessera_device {
 	 */
 	u32 passing_ms;
 	/**
-	 * @attach_ms: debugfs: time in ms that an attach waits for an object's
-	 * contents
+	 * @attach_ms: debugfs: time in ms that an attach or an import waits for
+	 * an object's contents
 	 */
 	u32 attach_ms;
 	/**

@@ -79,7 +79,7 @@ TESSERA_WAIT_ROW(IMPORT, "import",
 		 "PRIME_FD_TO_HANDLE",
 		 "moves of the exported object",
 		 "nothing",
-		 "2 s; a signal")
+		 "attach_ms (2 s); a signal")
 TESSERA_WAIT_ROW(MOVED, "moved",
 		 "another driver that moves pages that were imported",
 		 "the unplugged device's jobs, or memory from the reserves",

@@ -159,7 +159,7 @@ int tessera_access_vm(struct vm_area_struct *vma, unsigned long addr, void *buf,
  * Enough for a move and the short jobs before it. Importers attach one after
  * the other, and other clients wait for the locks that they hold.
  */
-#define TESSERA_ATTACH_MS	1000
+#define TESSERA_ATTACH_MS	2000
 
 struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags);
 struct drm_gem_object *tessera_dmabuf_own(struct drm_device *drm, struct dma_buf *dmabuf);

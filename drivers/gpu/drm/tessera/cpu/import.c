@@ -60,15 +60,14 @@
 #include "tessera_trace.h"
 #include "tessera_wait.h"
 
-/* How long the ioctl may take; a signal ends it, too. */
-#define IMPORT_TIMEOUT_MS	2000
 /* How long the engines of an unplugged device may take to stop. */
 #define UNPLUG_TIMEOUT_MS	1000
 
 static int import_when_ready(struct drm_device *drm, struct drm_file *file, struct dma_buf *dmabuf,
 			     int fd, u32 *handle)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(IMPORT_TIMEOUT_MS);
+	u32 limit_ms = READ_ONCE(to_tessera_device(drm)->attach_ms);
+	unsigned long end = jiffies + msecs_to_jiffies(limit_ms);
 	long left;
 	int ret;
 
