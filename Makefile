@@ -15,7 +15,7 @@ J := $(or $(JOBS),$(shell nproc))
 .NOTPARALLEL:
 .PHONY: help deps qemu qemu-asan qemu-tsan kernels kernel-stock kernel-debug module module-debug userspace \
 	guest-tests guest-image run run-desktop check check-lint check-lib check-qtest check-tsan check-kunit check-guest-stock \
-	check-guest-debug check-igt check-lib-run check-host-run check-scripts-run bench mutants format clean
+	check-guest-debug check-igt check-lib-run check-host-run check-scripts-run bench mutants html format clean
 
 help: ## list the targets
 	@echo 'Tessera: a virtual GPU, its driver and its tests. Targets:'
@@ -110,6 +110,9 @@ bench: ## measure: a table, and build/bench.json
 
 mutants: ## which mistakes the tests catch: DIR=folder of patches
 	@scripts/mutants.py "$(DIR)"
+
+html: ## the documents, in build/html
+	@scripts/build-docs.sh
 
 format: ## apply .clang-format to the userspace C
 	@scripts/deps.sh lint

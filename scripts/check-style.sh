@@ -4,7 +4,7 @@
 # Lint, as TAP. Arguments pick checks:
 #
 #   scripts/check-style.sh [spdx] [lengths] [shellcheck] [clang-format] [kernel-doc]
-#                          [checkpatch] [sparse] [warnings]
+#                          [html] [checkpatch] [sparse] [warnings]
 #
 # checkpatch and kernel-doc come with the debug kernel's source; sparse and warnings
 # build the driver for the stock kernel once more, in build/lint.
@@ -15,7 +15,7 @@ cd "$ROOT"
 driver=drivers/gpu/drm/tessera
 lint=$BUILD/lint
 kernel=$BUILD/kernels/debug
-checks=(spdx lengths shellcheck clang-format kernel-doc checkpatch sparse warnings)
+checks=(spdx lengths shellcheck clang-format kernel-doc html checkpatch sparse warnings)
 
 # What checkpatch asks for and this tree cannot or will not do.
 checkpatch_ignore=(
@@ -149,6 +149,11 @@ check_kernel_doc() {
 	fi
 }
 
+# The documents build, and each reference in them leads to something.
+check_html() {
+	scripts/build-docs.sh --check || echo "scripts/build-docs.sh failed"
+}
+
 # Tracepoint headers are a language of their own; pure.h stands for the kernel's headers
 # where the pure files build on the host.
 check_checkpatch() {
@@ -230,6 +235,15 @@ run() {
 			result "$1" < <("check_${1/-/_}")
 		else
 			skip "$1" "no kernel source: make kernel-debug"
+		fi
+		;;
+	html)
+		if [ ! -e "$BUILD/kernels/stock/headers" ]; then
+			skip html "no kernel headers: make kernel-stock"
+		elif ! need sphinx-build || ! need dot; then
+			skip html "not installed: make deps"
+		else
+			result "the documents build without a warning" < <(check_html)
 		fi
 		;;
 	sparse | warnings)

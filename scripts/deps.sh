@@ -16,10 +16,11 @@ kernel="flex bison bc libelf-dev libssl-dev cpio kmod xz-utils lz4 dwarves"
 guest="busybox-static cpio kmod"
 userspace="libdrm-dev libpng-dev libcmocka-dev"
 lint="universal-ctags sparse shellcheck clang-format git perl python3-docutils"
+docs="python3-sphinx python3-myst-parser graphviz perl"
 check="libdrm-tests"
 }
 
-groups=${*:-base qemu kernel guest userspace lint check}
+groups=${*:-base qemu kernel guest userspace lint docs check}
 check_os
 packages=
 for group in $groups; do

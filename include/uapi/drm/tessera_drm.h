@@ -330,7 +330,9 @@ struct drm_tessera_query_engine {
 	__u32 type;
 };
 
-/** struct drm_tessera_query_memory - current use of one segment */
+/**
+ * struct drm_tessera_query_memory - current use of one segment
+ */
 struct drm_tessera_query_memory {
 	/** @segment: segment id */
 	__u32 segment;
@@ -358,7 +360,9 @@ struct drm_tessera_query_memory {
  */
 #define DRM_TESSERA_MAX_HANGS	3
 
-/** struct drm_tessera_query_client - state of the calling client */
+/**
+ * struct drm_tessera_query_client - state of the calling client
+ */
 struct drm_tessera_query_client {
 	/** @hangs: jobs of the client that have hung an engine so far */
 	__u32 hangs;
