@@ -3,8 +3,8 @@
 #
 # Lint, as TAP. Arguments pick checks:
 #
-#   scripts/check-style.sh [spdx] [lengths] [shellcheck] [clang-format] [kernel-doc]
-#                          [html] [checkpatch] [sparse] [warnings]
+#   scripts/check-style.sh [spdx] [lengths] [widths] [shellcheck] [clang-format]
+#                          [kernel-doc] [html] [checkpatch] [sparse] [warnings]
 #
 # checkpatch and kernel-doc come with the debug kernel's source; sparse and warnings
 # build the driver for the stock kernel once more, in build/lint.
@@ -15,7 +15,7 @@ cd "$ROOT"
 driver=drivers/gpu/drm/tessera
 lint=$BUILD/lint
 kernel=$BUILD/kernels/debug
-checks=(spdx lengths shellcheck clang-format kernel-doc html checkpatch sparse warnings)
+checks=(spdx lengths widths shellcheck clang-format kernel-doc html checkpatch sparse warnings)
 
 # What checkpatch asks for and this tree cannot or will not do.
 checkpatch_ignore=(
@@ -118,6 +118,12 @@ check_lengths() {
 	fi
 }
 
+# Documents are wrapped at 80 columns, so that a difference can be read; an address cannot be.
+check_widths() {
+	all_files | grep -E '^[A-Z]+\.md$|^Documentation/.*\.rst$' |
+		xargs grep -nHP '^.{81,}$' | grep -v '://' || true
+}
+
 check_shellcheck() {
 	# shellcheck disable=SC2046
 	shellcheck -x -P SCRIPTDIR -S warning -f gcc $(shell_scripts) || true
@@ -216,6 +222,7 @@ run() {
 	case $1 in
 	spdx) result "every file names its licence" < <(check_spdx) ;;
 	lengths) result "functions up to 100 lines, files up to 1000 besides comments" < <(check_lengths) ;;
+	widths) result "documents have 80 columns" < <(check_widths) ;;
 	shellcheck)
 		if need shellcheck; then
 			result "shellcheck" < <(check_shellcheck)
