@@ -45,61 +45,11 @@ struct tessera_value_pages;	/* sync/value_page.c */
 /**
  * DOC: locking
  *
- * Locks are taken in the order of this list. Each may be left out. None may be
- * taken after one that stands below it.
- *
- * Before all others comes &tessera_device.reset_lock: read by submissions,
- * written during a function-level reset. All engines cancel their jobs before
- * it is taken for writing.
- *
- * 0. &tessera_context.lock: one submission of a context at a time.
- *    &tessera_vm.lock: one change of the mappings of a VM at a time. No thread
- *    takes both. &tessera_budgets.lock, taken with no other lock held.
- * 1. A claim of segments (tessera_manager_claim()), for one batch.
- * 2. dma_resv of buffer objects, several only through drm_exec.
- * 3. &tessera_space.lock: the page tables of a VM, and its jobs from the
- *    collection of their dependencies to push. A thread takes several of them
- *    only with &tessera_spaces.many held. The holder may allocate memory, but
- *    does not wait for a fence.
- * 4. Leaf mutexes:
- *
- *    - one per TTM resource manager
- *    - the client table
- *    - the registry of objects
- *    - the list of the shrinker
- *    - the renamed instances
- *    - the host aperture
- *    - the swizzling ranges
- *    - one per residency list
- *    - one per paging queue
- *    - the paging queues that imports share
- *    - the ASIDs
- *    - the value pages
- *
- *    They do not nest, with two exceptions: the lock of the value pages nests
- *    in the lock of a client's monitored fences, and the lock of the client
- *    table nests in that of a resource manager.
- *
- *    The lock of user memory (mem/user.c) comes after all of them, including
- *    the monitored fences. Reclaim takes it, so nothing is allocated under it,
- *    nor under any lock that is taken while it is held.
- * 5. Gates and backlogs (spinlocks), leaves.
- * 6. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
- *    taken in interrupts.
- * 7. The spinlock of a monitored fence, a leaf.
- *
- * A thread that waits for a GPU job, for an object that is being destroyed, for
- * a gate or for a hold has at most a context's lock and @reset_lock (read). A
- * thread that waits for its quota holds none of these. A batch holds
- * reservations while it is armed, and does not wait meanwhile.
- *
- * A submission that has to freeze returns from these waits and starts again. It
- * cannot do so once some of its parts are armed. It then freezes with the
- * context's lock and @reset_lock held. That is safe because no thread that
- * suspend depends on takes these locks (%TESSERA_GROUP_WAIT).
- *
- * Groups of registers that are used together (ownership, cache maintenance,
- * timestamp) are protected by the spinlock &tessera_device.window_lock, a leaf.
+ * Documentation/locking.rst has the order of all locks, the waits with the
+ * locks that they hold, and the reasons. In short: &tessera_device.reset_lock,
+ * a context or a VM, claims of segments, reservations (several only through
+ * drm_exec), page tables, leaf mutexes, user memory, gates and backlogs, the
+ * engine.
  *
  * No function that can wait for memory or for a reservation is called between
  * arming a job and its fence: run_job, interrupt handling and reset are
