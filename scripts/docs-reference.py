@@ -69,6 +69,7 @@ def plain(comment):
     text = re.sub(r"^[ \t]*\* ?", "", text, flags=re.M).strip("\n")
     text = re.sub(r"([\\*`|])", r"\\\1", text)
     text = re.sub(r"_(?=\W|$)", r"\\_", text)
+    text = re.sub(r"\\\*@(\w+)", r"``*\1``", text)
     text = re.sub(r"@(\w+)", r"``\1``", text)
     # A list needs an empty line before it, and its items are not indented.
     text = re.sub(r"^ - ", "- ", text, flags=re.M)
