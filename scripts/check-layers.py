@@ -21,29 +21,19 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Each word is a stem (.c and .h) or, with an ending, one file.
+# Each word is a folder (it ends with a slash), a stem (.c and .h), or, with an ending, one
+# file.
 DRIVER = """
 A  tessera_hwabi.h tessera_hwabi_check.h
-B  pure/pure.h
-B  pure/cmd_defs pure/slot pure/patch pure/validate pure/pte
-B  pure/surface
-B  pure/segment_desc pure/page_table pure/range_lru pure/scatter pure/share pure/victim pure/trim pure/plan_map pure/pack
-B  pure/split.h pure/split_priv.h pure/split_setup pure/split_emit
-B  pure/split_place pure/split_relocate pure/split_feasible pure/split
+B  pure/
 C  tessera_wait_rows.h tessera_wait tessera_uobj tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c
-C  hw/hw.h hw/lifetime hw/irq hw/error hw/ring hw/fence
-D  exec/exec.h exec/quota exec/ib exec/fences exec/foreign exec/job exec/trail exec/preempt exec/emit exec/answer exec/sched exec/engine
-E  segments/segments.h segments/account segments/room segments/segment segments/budget segments/departure segments/manager segments/shift
-E  paging/paging.h paging/cache paging/pages paging/queue paging/ops
-E  mem/mem.h mem/instance mem/user mem/borrow mem/bo mem/backing mem/coherence mem/mapped mem/move mem/hold mem/order mem/ttm mem/unplug mem/victims mem/compact mem/residency mem/scanout mem/offer
-E  cpu/cpu.h cpu/swizzle_range cpu/host_aperture cpu/window cpu/access.c cpu/fault.c cpu/locks cpu/lock cpu/lock2.c cpu/destroy cpu/dmabuf.c cpu/vmap.c cpu/gem cpu/import cpu/dumb cpu/twins cpu/userptr
-F  sync/sync.h sync/backlog sync/value_page sync/monitored sync/sync.c
-F  vm/vm.h vm/listing vm/asid vm/table vm/pt_write vm/pt vm/vm.c vm/remap vm/bind vm/resident
-F  submit/submit.h submit/context submit/gate submit/part submit/request submit/split_input
-F  submit/run submit/plan submit/submit.c submit/submit_vm
-G  kms/kms.h kms/clock kms/fb.c kms/panic.c kms/writeback.c kms/crc.c kms/vblank.c kms/plane.c kms/output.c kms/crtc.c kms/kms.c
-H  services/services.h services/client services/debugfs services/reset
-I  tessera_drv.h tessera_firmware tessera_ioctl_bo tessera_ioctl_vm tessera_ioctl tessera_drv.c tessera_bringup.c tessera_pci
+C  hw/
+D  client/ exec/ debug/
+E  segments/ paging/ borrow/ mem/ cpu/ gem/
+F  sync/ vm/ submit/
+G  kms/
+H  ioctl/
+I  tessera_drv.h tessera_firmware tessera_debugfs tessera_drv.c tessera_bringup.c tessera_pci
 """
 
 DEVICE = """
@@ -106,7 +96,7 @@ class Tree:
     def place(self, path):
         """The rank of a file, None if it is not in the order."""
         rel = path.relative_to(self.top)
-        for name in (str(rel), str(rel.with_suffix(""))):
+        for name in (str(rel), str(rel.with_suffix("")), f"{rel.parts[0]}/"):
             if name in self.rank:
                 self.met.add(name)
                 return self.rank[name]

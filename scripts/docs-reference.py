@@ -20,7 +20,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DRIVER = ROOT / "drivers/gpu/drm/tessera"
 # From the interface to the hardware, as in Documentation/architecture.rst.
-FOLDERS = (".", "services", "kms", "submit", "vm", "sync", "cpu", "mem", "paging", "segments", "exec", "hw", "pure")
+FOLDERS = (".", "ioctl", "kms", "submit", "vm", "sync", "gem", "cpu", "mem", "borrow", "paging",
+           "segments", "debug", "exec", "client", "hw", "pure")
 
 DOC = re.compile(r"^/\*\*\n \* DOC: (.*)\n((?: \*(?!/).*\n)*)", re.M)
 SECTION = re.compile(r"/\* -{4,} (.*?) -* \*/")

@@ -824,7 +824,7 @@ static void beside_many_queues(void)
 /* ---- plain jobs and a group behind them ------------------------------ */
 
 #define MOST_JOBS 2048
-/* 8 unfinished 5 ms jobs of a client (exec/quota.c), 2 in the ring, 2 parts */
+/* 8 unfinished 5 ms jobs of a client (client/quota.c), 2 in the ring, 2 parts */
 #define SOME 12
 
 /* A long queue, and behind it a submission in parts. */

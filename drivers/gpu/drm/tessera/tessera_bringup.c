@@ -22,13 +22,14 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "borrow/borrow.h"
 #include "cpu/cpu.h"
 #include "exec/exec.h"
+#include "gem/gem.h"
 #include "hw/hw.h"
 #include "kms/kms.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "services/services.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
 #include "tessera_compat.h"

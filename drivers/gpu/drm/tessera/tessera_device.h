@@ -17,7 +17,7 @@ struct pci_dev;
 struct drm_file;
 
 struct tessera_contexts;	/* submit/context.c */
-struct tessera_clients;		/* segments/segments.h */
+struct tessera_clients;		/* client/client.h */
 struct tessera_engine;		/* exec/exec.h */
 struct tessera_errors;		/* hw/error.c */
 struct tessera_bo;		/* mem/mem.h */
@@ -39,7 +39,7 @@ struct tessera_spaces;		/* vm/pt.c */
 struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
 struct tessera_table_memory;	/* vm/table.c */
 struct tessera_unplug;		/* mem/unplug.c */
-struct tessera_users;		/* mem/user.c */
+struct tessera_users;		/* borrow/user.c */
 struct tessera_value_pages;	/* sync/value_page.c */
 
 /**
@@ -249,7 +249,7 @@ struct tessera_device {
 	 * @retain: system pages kept for objects that are in memory segments
 	 */
 	struct tessera_retain *retain;
-	/** @users: state of user memory (mem/user.c) */
+	/** @users: state of user memory (borrow/user.c) */
 	struct tessera_users *users;
 	/**
 	 * @drawn: number of objects that a mapping of the kernel keeps in

@@ -13,8 +13,8 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_ioctl.h>
 
-#include "cpu/cpu.h"
-#include "services/services.h"
+#include "gem/gem.h"
+#include "ioctl/ioctl.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_drv.h"

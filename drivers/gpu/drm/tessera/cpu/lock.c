@@ -18,6 +18,7 @@
 #include <drm/tessera_drm.h>
 
 #include "cpu/cpu.h"
+#include "debug/debug.h"
 #include "mem/mem.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"

@@ -30,6 +30,7 @@ struct drm_printer;
 struct tessera_engine;
 struct tessera_ib;
 struct tessera_job;
+struct tessera_quota;		/* client/client.h */
 struct tessera_ring;		/* hw/hw.h */
 
 /* exec/engine.c */
@@ -39,7 +40,7 @@ struct tessera_ring;		/* hw/hw.h */
  * @engine: the engine
  * @bad: its oldest job, taken off the scheduler's list
  *
- * Registered by services/reset.c. Runs on &tessera_device.reset_wq.
+ * Registered by exec/reset.c. Runs on &tessera_device.reset_wq.
  */
 typedef enum drm_gpu_sched_stat (*tessera_engine_timedout_t)(struct tessera_engine *engine,
 							     struct tessera_job *bad);
@@ -148,7 +149,7 @@ struct tessera_engine {
 	 */
 	unsigned long head_since;
 	/**
-	 * @looked: time of the last check for a hang by services/reset.c, in
+	 * @looked: time of the last check for a hang by exec/reset.c, in
 	 * jiffies
 	 */
 	unsigned long looked;
@@ -210,77 +211,9 @@ struct tessera_engine {
 	 * in that time
 	 */
 	u32 timeout_ms;
-	/** @timedout: timeout handler, registered by services/reset.c */
+	/** @timedout: timeout handler, registered by exec/reset.c */
 	tessera_engine_timedout_t timedout;
 };
-
-/* exec/quota.c */
-
-/**
- * TESSERA_FEW_JOBS - limit on unfinished jobs of a client with
- * &tessera_quota.few set
- *
- * Large enough that an engine never runs out of jobs.
- */
-#define TESSERA_FEW_JOBS	128
-
-/**
- * struct tessera_engine_quota - a process's work on an engine that cannot
- * preempt
- */
-struct tessera_engine_quota {
-	/**
-	 * @jobs: number of unfinished jobs, and of submissions that are about
-	 * to add one
-	 */
-	atomic_t jobs;
-	/**
-	 * @job_ns: expected run time of one job, from its last jobs; under the
-	 * engine's lock
-	 */
-	u64 job_ns;
-	/** @wait: threads waiting for @jobs to drop */
-	wait_queue_head_t wait;
-};
-
-/**
- * struct tessera_quota - kernel memory charged for a client's unfinished work
- *
- * Its address also identifies the client: jobs with the same quota belong to
- * the same client.
- */
-struct tessera_quota {
-	/** @bytes: bytes charged now */
-	atomic_long_t bytes;
-	/** @limit: limit on @bytes; new submissions wait above 15/16 of it */
-	long limit;
-	/** @jobs: number of armed and unfinished jobs */
-	atomic_t jobs;
-	/** @few: number of reasons to limit @jobs to TESSERA_FEW_JOBS */
-	atomic_t few;
-	/** @wait: threads waiting for @bytes or @jobs to drop */
-	wait_queue_head_t wait;
-	/** @engines: work on each engine that cannot preempt */
-	struct tessera_engine_quota engines[TSR_MAX_ENGINES];
-};
-
-void tessera_quota_init(struct tessera_quota *quota, long limit);
-int tessera_quota_enter(struct tessera_quota *quota, long bytes);
-void tessera_quota_charge(struct tessera_quota *quota, long bytes);
-void tessera_quota_uncharge(struct tessera_quota *quota, long bytes);
-void tessera_quota_add_job(struct tessera_quota *quota);
-void tessera_quota_remove_job(struct tessera_quota *quota);
-int tessera_quota_enter_engine(struct tessera_quota *quota, u32 engine);
-void tessera_quota_add_engine_job(struct tessera_quota *quota, u32 engine);
-void tessera_quota_leave_engine(struct tessera_quota *quota, u32 engine);
-void tessera_quota_job_ran(struct tessera_quota *quota, u32 engine, u64 ns);
-int tessera_quota_begin_few(struct tessera_quota *quota);
-void tessera_quota_end_few(struct tessera_quota *quota);
-
-static inline long tessera_quota_bytes(struct tessera_quota *quota)
-{
-	return atomic_long_read(&quota->bytes);
-}
 
 /* exec/ib.c */
 int tessera_ib_init(struct tessera_device *tdev);
@@ -481,7 +414,7 @@ struct tessera_job {
 
 	/**
 	 * @overdue: half of the job's time was over at the last check. Set by
-	 * services/reset.c. A resumed job starts with a new time limit
+	 * exec/reset.c. A resumed job starts with a new time limit
 	 */
 	bool overdue;
 
@@ -573,106 +506,6 @@ int tessera_work_begin(struct tessera_device *tdev);
 int tessera_work_end(struct tessera_device *tdev, int ret);
 bool tessera_job_queue_drain(struct tessera_device *tdev, long timeout);
 
-/* exec/trail.c */
-
-/*
- * Kinds of access of a job to an object or to page tables. Page table updates
- * count as moves.
- */
-#define TESSERA_TRAIL_MOVE	BIT(0)
-#define TESSERA_TRAIL_WRITE	BIT(1)
-#define TESSERA_TRAIL_READ	BIT(2)
-
-#define TESSERA_TRAIL_STEPS	8
-
-/**
- * struct tessera_trail_step - record of one queued job
- */
-struct tessera_trail_step {
-	/** @fence: the job's fence, with a reference; NULL: unused entry */
-	struct dma_fence *fence;
-	/** @kind: kind of access, TESSERA_TRAIL_* */
-	u32 kind;
-	/** @stamp: the job's number within the trail */
-	u64 stamp;
-};
-
-/**
- * struct tessera_trail - dependency checker: recent jobs of an object, see
- * exec/trail.c
- */
-struct tessera_trail {
-#if IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG)
-	/** @lock: protects the members below; a leaf */
-	spinlock_t lock;
-	/** @stamp: number of the last job */
-	u64 stamp;
-	/**
-	 * @written: a job that writes the object was queued after its last move
-	 */
-	bool written;
-	/** @steps: the recorded jobs */
-	struct tessera_trail_step steps[TESSERA_TRAIL_STEPS];
-#endif
-};
-
-/* The kinds of access that must end before a client's job begins. */
-static inline u32 tessera_trail_before(bool write)
-{
-	return TESSERA_TRAIL_MOVE | TESSERA_TRAIL_WRITE | (write ? TESSERA_TRAIL_READ : 0);
-}
-
-#if IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG)
-void tessera_trail_init(struct tessera_trail *trail);
-void tessera_trail_fini(struct tessera_trail *trail);
-void tessera_trail_add(struct tessera_trail *trail, u32 kind, struct dma_fence *fence);
-u64 tessera_trail_now(struct tessera_trail *trail);
-bool tessera_trail_is_written(struct tessera_trail *trail);
-void tessera_trail_check_job(struct tessera_trail *trail, u32 kinds, struct tessera_job *job,
-			     u32 id);
-void tessera_trail_check_fences(struct tessera_trail *trail, u32 kinds,
-				const struct tessera_fences *fences, u32 id);
-void tessera_trail_check_over(struct tessera_trail *trail, u32 kinds, u64 stamp, u32 id);
-#else
-static inline void tessera_trail_init(struct tessera_trail *trail)
-{
-}
-
-static inline void tessera_trail_fini(struct tessera_trail *trail)
-{
-}
-
-static inline void tessera_trail_add(struct tessera_trail *trail, u32 kind,
-				     struct dma_fence *fence)
-{
-}
-
-static inline u64 tessera_trail_now(struct tessera_trail *trail)
-{
-	return 0;
-}
-
-static inline bool tessera_trail_is_written(struct tessera_trail *trail)
-{
-	return false;
-}
-
-static inline void tessera_trail_check_job(struct tessera_trail *trail, u32 kinds,
-					   struct tessera_job *job, u32 id)
-{
-}
-
-static inline void tessera_trail_check_fences(struct tessera_trail *trail, u32 kinds,
-					      const struct tessera_fences *fences, u32 id)
-{
-}
-
-static inline void tessera_trail_check_over(struct tessera_trail *trail, u32 kinds, u64 stamp,
-					    u32 id)
-{
-}
-#endif
-
 /* exec/preempt.c */
 
 /*
@@ -746,5 +579,9 @@ void tessera_engine_set_timeout_ms(struct tessera_device *tdev, u32 ms);
 bool tessera_engine_halted(struct tessera_engine *engine);
 int tessera_engine_reset(struct tessera_engine *engine);
 void tessera_engine_print(struct tessera_engine *engine, struct drm_printer *p);
+
+/* exec/reset.c */
+int tessera_reset_init(struct tessera_device *tdev);
+void tessera_reset_register(struct tessera_device *tdev);
 
 #endif /* __TESSERA_EXEC_H__ */

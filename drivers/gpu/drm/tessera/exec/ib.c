@@ -25,6 +25,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
+#include "client/client.h"
 #include "exec/exec.h"
 #include "tessera_device.h"
 

@@ -19,6 +19,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
+#include "client/client.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
 #include "tessera_device.h"

@@ -45,7 +45,7 @@
  * The engine answers within milliseconds, with an event (exec/answer.c). From
  * the request to the answer, jobs are only added to the list of jobs in flight.
  * An engine that has not answered when the timer has expired twice counts as
- * hung, and the job that it executes is blamed (services/reset.c). If it
+ * hung, and the job that it executes is blamed (exec/reset.c). If it
  * executes none, or has answered but does not start again, it is reset and no
  * job is blamed. The timer also checks the engine's state, so that a lost
  * interrupt costs at most one tick.

@@ -160,7 +160,7 @@ static void sched_free_passed(struct tessera_engine *engine)
  * Start a hang check if the timer would come too late. The scheduler restarts
  * its timer for each job that it hands over, even while another job hangs.
  * Therefore check here whether the engine has been at one job for a full timer
- * period, with no check by services/reset.c in that time.
+ * period, with no check by exec/reset.c in that time.
  */
 static void sched_look(struct tessera_engine *engine)
 {
@@ -231,7 +231,7 @@ static const struct drm_sched_backend_ops tessera_sched_ops = {
 };
 
 /*
- * The scheduler's timer runs for half a timeout, since services/reset.c
+ * The scheduler's timer runs for half a timeout, since exec/reset.c
  * declares a hang when it expires twice.
  */
 static long sched_timer(u32 timeout_ms)

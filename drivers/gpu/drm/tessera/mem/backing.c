@@ -49,6 +49,9 @@
 #include <drm/ttm/ttm_pool.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "borrow/borrow.h"
+#include "client/client.h"
+#include "debug/debug.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
 #include "tessera_assert.h"
@@ -99,7 +102,7 @@ struct tessera_backing {
 	 * NULL
 	 */
 	struct tessera_bo *borrower;
-	/** @user: the pages belong to a process (mem/user.c) */
+	/** @user: the pages belong to a process (borrow/user.c) */
 	bool user;
 	/** @mapped: number of user pages that are mapped for the device */
 	u32 mapped;

@@ -23,6 +23,8 @@
 #include <drm/drm_print.h>
 #include <drm/drm_vma_manager.h>
 
+#include "borrow/borrow.h"
+#include "debug/debug.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
 #include "mem/mem.h"

@@ -36,6 +36,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "debug/debug.h"
 #include "hw/hw.h"
 #include "mem/mem.h"
 #include "segments/segments.h"

@@ -21,6 +21,8 @@
 
 #include <drm/tessera_drm.h>
 
+#include "borrow/borrow.h"
+#include "debug/debug.h"
 #include "exec/exec.h"
 #include "pure/victim.h"
 #include "segments/segments.h"
@@ -72,169 +74,6 @@ void tessera_instance_unlock(struct tessera_device *tdev);
 void tessera_instance_look_locked(struct tessera_instance *instance);
 bool tessera_instance_list_locked(struct tessera_instance *instance);
 void tessera_instance_use_locked(struct tessera_instance *instance);
-
-/* mem/user.c */
-
-/*
- * Attempts to look up pages that change before the job that uses them is armed.
- */
-#define TESSERA_USER_TRIES	64
-
-/**
- * struct tessera_user - memory of a process that backs an object
- */
-struct tessera_user {
-	/**
-	 * @notifier: called before the pages at the addresses change; holds the
-	 * mm_struct
-	 */
-	struct mmu_interval_notifier notifier;
-	/** @tdev: the device */
-	struct tessera_device *tdev;
-	/** @quota: quota of the client whose jobs use the memory */
-	struct tessera_quota *quota;
-	/** @obj: the object; outlives this struct */
-	struct drm_gem_object *obj;
-	/** @id: id of the object, for traces */
-	u32 id;
-	/** @read_only: the GPU may not write it */
-	bool read_only;
-	/** @watched: @notifier is registered */
-	bool watched;
-	/**
-	 * @gone: the pages of the object may differ from those at the
-	 * addresses, so no new job may use it. Changes under the lock of
-	 * mem/user.c; readable without it
-	 */
-	bool gone;
-	/** @start: the first address */
-	unsigned long start;
-	/** @vms: &struct tessera_user_vm; under the lock of mem/user.c */
-	struct list_head vms;
-};
-
-/**
- * struct tessera_vm_jobs - unfinished jobs of a VM, and the gone memory that
- * keeps new ones from starting
- */
-struct tessera_vm_jobs {
-	/** @lock: protects @busy and its elements; a leaf */
-	spinlock_t lock;
-	/** @busy: &struct tessera_vm_queue, in the order of their last jobs */
-	struct list_head busy;
-	/**
-	 * @gone: &struct tessera_user_vm that are shown in the page tables and
-	 * gone; read under tessera_users_begin()
-	 */
-	struct list_head gone;
-};
-
-/**
- * struct tessera_vm_queue - a context that queues jobs of a VM
- */
-struct tessera_vm_queue {
-	/** @node: in &tessera_space.queues; under its lock */
-	struct list_head node;
-	/**
-	 * @busy: in &tessera_vm_jobs.busy, unless the last job was found to be
-	 * finished
-	 */
-	struct list_head busy;
-	/** @number: number of the last job; numbers increase across all VMs */
-	u64 number;
-	/**
-	 * @last: fence of the last job, or NULL; changes under
-	 * &tessera_space.lock and &tessera_vm_jobs.lock
-	 */
-	struct dma_fence *last;
-};
-
-/**
- * struct tessera_user_vm - user memory mapped by a VM; part of &struct
- * tessera_vm_bo
- */
-struct tessera_user_vm {
-	/** @user: the memory; NULL if the object is not user memory */
-	struct tessera_user *user;
-	/** @jobs: jobs of the VM */
-	struct tessera_vm_jobs *jobs;
-	/**
-	 * @shown: page tables of the VM show the memory; under the lock of
-	 * mem/user.c
-	 */
-	bool shown;
-	/** @node: in &tessera_user.vms; under the lock of mem/user.c */
-	struct list_head node;
-	/**
-	 * @gone: in &tessera_vm_jobs.gone, if the memory is @shown and gone;
-	 * under the lock of mem/user.c
-	 */
-	struct list_head gone;
-};
-
-bool tessera_users_exist(struct tessera_device *tdev);
-int tessera_users_init(struct tessera_device *tdev);
-void tessera_users_begin(struct tessera_device *tdev);
-void tessera_users_end(struct tessera_device *tdev);
-
-struct tessera_user *tessera_user_create(struct tessera_device *tdev, struct tessera_quota *quota,
-					 unsigned long start, bool read_only);
-int tessera_user_watch(struct tessera_user *user, struct drm_gem_object *obj, u32 id);
-void tessera_user_destroy(struct tessera_user *user);
-bool tessera_user_may_change(struct tessera_user *user, unsigned long seq);
-bool tessera_user_is_changing(struct tessera_user *user);
-int tessera_user_wait(struct tessera_user *user, u64 end);
-bool tessera_user_settle(struct tessera_user *user, unsigned long seq,
-			 const unsigned long *pfns);
-
-void tessera_vm_jobs_init(struct tessera_vm_jobs *jobs);
-void tessera_vm_queue_set(struct tessera_device *tdev, struct tessera_vm_jobs *jobs,
-			  struct tessera_vm_queue *queue, struct dma_fence *fence);
-void tessera_vm_queue_fini(struct tessera_vm_jobs *jobs, struct tessera_vm_queue *queue);
-struct dma_fence *tessera_vm_jobs_first(struct tessera_vm_jobs *jobs, u64 end);
-
-void tessera_user_vm_join(struct tessera_user_vm *vm, struct tessera_user *user,
-			  struct tessera_vm_jobs *jobs);
-void tessera_user_vm_leave(struct tessera_user_vm *vm);
-void tessera_user_vm_show(struct tessera_user_vm *vm, bool shown);
-u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_vm_jobs *jobs);
-struct drm_gem_object *tessera_user_first_gone(struct tessera_device *tdev,
-					       struct tessera_vm_jobs *jobs);
-
-/*
- * Checks whether no new job may use the memory; stable only after
- * tessera_users_begin().
- */
-static inline bool tessera_user_is_gone(const struct tessera_user *user)
-{
-	return READ_ONCE(user->gone);
-}
-
-/*
- * Checks whether no gone memory keeps a job from starting; after
- * tessera_users_begin().
- */
-static inline bool tessera_vm_jobs_may_begin(const struct tessera_vm_jobs *jobs)
-{
-	return list_empty(&jobs->gone);
-}
-
-/* mem/borrow.c */
-
-/**
- * struct tessera_borrow - DMA mappings of an imported object, see mem/borrow.c
- */
-struct tessera_borrow {
-	/**
-	 * @maps: mappings of a dynamic attachment; the one in use is among
-	 * them; under resv
-	 */
-	struct list_head maps;
-};
-
-int tessera_borrow_map(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow);
-void tessera_borrow_moved(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow);
-void tessera_borrow_end(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow);
 
 /* mem/bo.c */
 
@@ -431,7 +270,7 @@ struct tessera_bo {
 	struct tessera_borrow borrow;
 	/**
 	 * @lendings: importers that are told when the pages change, see
-	 * cpu/dmabuf.c; under resv
+	 * gem/dmabuf.c; under resv
 	 */
 	struct list_head lendings;
 	/** @lent: one of @lendings may use the pages; under resv */
@@ -759,15 +598,12 @@ void tessera_coherence_flush(struct tessera_bo *bo, u64 offset, u64 bytes);
 void tessera_coherence_device_resets(struct tessera_bo *bo);
 void tessera_coherence_print(struct tessera_bo *bo, struct drm_printer *p);
 
-/* mem/mapped.c */
-
-#if IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG)
-void tessera_mapped_check_part(struct tessera_bo *bo, u64 first, u64 pages);
-#else
+/* Debug builds: warns about CPU mappings of pages that were just unmapped. */
 static inline void tessera_mapped_check_part(struct tessera_bo *bo, u64 first, u64 pages)
 {
+	if (atomic_read(&bo->num_vmas))
+		tessera_mapped_check(&bo->tbo, bo->id, first, pages);
 }
-#endif
 
 static inline void tessera_mapped_check_none(struct tessera_bo *bo)
 {

@@ -26,6 +26,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "debug/debug.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "paging/paging.h"

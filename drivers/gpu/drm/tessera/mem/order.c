@@ -29,6 +29,7 @@
 #include <linux/rbtree.h>
 #include <linux/sched.h>
 
+#include "client/client.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
 #include "tessera_device.h"

@@ -57,6 +57,8 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "borrow/borrow.h"
+#include "client/client.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "segments/segments.h"

@@ -30,6 +30,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "borrow/borrow.h"
 #include "mem/mem.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"

@@ -27,6 +27,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "client/client.h"
 #include "mem/mem.h"
 #include "pure/victim.h"
 #include "segments/segments.h"

@@ -13,7 +13,7 @@
 
 struct dma_fence;
 struct dma_resv;
-struct tessera_account;		/* segments/segments.h */
+struct tessera_account;		/* client/client.h */
 struct tessera_device;
 struct tessera_job;		/* exec/exec.h */
 struct tessera_pages;		/* pages.c */

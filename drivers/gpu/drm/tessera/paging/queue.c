@@ -37,9 +37,9 @@
 #include <drm/drm_print.h>
 #include <drm/gpu_scheduler.h>
 
+#include "client/client.h"
 #include "exec/exec.h"
 #include "paging/paging.h"
-#include "segments/segments.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

@@ -21,6 +21,7 @@
 
 #include <drm/drm_managed.h>
 
+#include "client/client.h"
 #include "segments/segments.h"
 #include "tessera_device.h"
 

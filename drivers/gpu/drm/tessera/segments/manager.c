@@ -22,6 +22,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "client/client.h"
 #include "pure/scatter.h"
 #include "segments/segments.h"
 #include "tessera_device.h"

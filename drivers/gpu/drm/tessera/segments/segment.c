@@ -19,6 +19,7 @@
 #include <drm/ttm/ttm_placement.h>
 #include <drm/ttm/ttm_resource.h>
 
+#include "client/client.h"
 #include "hw/hw.h"
 #include "segments/segments.h"
 #include "tessera_device.h"

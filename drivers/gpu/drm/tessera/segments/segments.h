@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Interface of segments/: device memory, and the processes charged for it. */
+/* Interface of segments/: placements in device memory. */
 #ifndef __TESSERA_SEGMENTS_H__
 #define __TESSERA_SEGMENTS_H__
 
@@ -16,190 +16,17 @@
 
 #include <tessera/tessera_hw.h>
 
-#include "exec/exec.h"
+#include "client/client.h"
 #include "pure/segment_desc.h"
-#include "pure/share.h"
 #include "pure/victim.h"
 
 struct dma_fence;
 struct eventfd_ctx;
 struct drm_printer;
-struct pid;
 struct task_struct;
 struct tessera_budget_watch;	/* budget.c */
+struct tessera_fences;		/* exec/exec.h */
 struct tessera_range;		/* manager.c */
-
-/**
- * TESSERA_WORK_LIMIT - kernel memory of unfinished work of a process
- */
-#define TESSERA_WORK_LIMIT	SZ_64M
-
-/** TESSERA_MAX_SEGMENTS - most segments of a device */
-#define TESSERA_MAX_SEGMENTS	TSR_MAX_SEGMENTS
-
-/**
- * struct tessera_tenant - placements of a process in a segment
- *
- * They are sorted by the order of eviction. The lock of the segment's manager
- * protects everything. The last three members belong to the iteration that
- * holds the lock, see mem/order.c.
- */
-struct tessera_tenant {
-	/** @node: in &tessera_manager.tenants, while @order is not empty */
-	struct list_head node;
-	/** @order: its &struct tessera_range; the leftmost is evicted first */
-	struct rb_root_cached order;
-	/** @offered: bytes of placements of offered objects */
-	u64 offered;
-	/** @owner: its use and share when the iteration began */
-	struct tessera_victim_owner owner;
-	/**
-	 * @index: index of @owner in &tessera_blocks.owners, while blocks are
-	 * collected
-	 */
-	u32 index;
-	/** @next: the next candidate in @order, or NULL */
-	struct rb_node *next;
-	/** @block: the next candidate, classified */
-	struct tessera_victim_block block;
-};
-
-/**
- * struct tessera_payer - a process that is charged for memory
- *
- * All its open files share one fair share of each segment (SEG-8).
- * &tessera_clients.lock protects everything, unless stated otherwise. @id and
- * @pid do not change.
- */
-struct tessera_payer {
-	/** @node: in &tessera_clients.payers */
-	struct list_head node;
-	/** @users: accounts that are charged to it */
-	u32 users;
-	/**
-	 * @files: accounts that are charged to it and belong to an open file
-	 */
-	u32 files;
-	/** @id: unique per device, never 0 */
-	u32 id;
-	/** @pid: the process, which may have exited; holds a reference */
-	struct pid *pid;
-	/**
-	 * @gate_turn: number of its last turn at the gate of each engine; under
-	 * the gate's lock
-	 */
-	u64 gate_turn[TSR_MAX_ENGINES];
-	/** @hangs: number of its jobs that hung an engine */
-	atomic_t hangs;
-	/** @vms: number of its VMs with page tables in use */
-	atomic_t vms;
-	/**
-	 * @asids: number of its VMs that have an address space number; under
-	 * the lock of vm/asid.c
-	 */
-	u32 asids;
-	/** @contexts: number of its contexts */
-	atomic_t contexts;
-	/** @fences: number of its monitored fences */
-	atomic_t fences;
-	/** @tables: number of its page tables */
-	atomic_t tables;
-	/** @work: kernel memory of its unfinished work */
-	struct tessera_quota work;
-	/** @pinned: bytes of its pinned objects, see tessera_account_pin() */
-	atomic64_t pinned;
-	/** @share: use and demand per segment */
-	struct tessera_share_client share[TESSERA_MAX_SEGMENTS];
-	/** @tenants: placements in each segment */
-	struct tessera_tenant tenants[TESSERA_MAX_SEGMENTS];
-};
-
-/**
- * struct tessera_account - what an open file uses
- *
- * One per open file. The buffer objects and jobs of the file may outlive the
- * file, and keep the account. All counters are indexed by segment index (not
- * id) or engine index.
- */
-struct tessera_account {
-	/** @ref: the file, each buffer object and each job hold one */
-	struct kref ref;
-	/** @tdev: the device */
-	struct tessera_device *tdev;
-	/**
-	 * @payer: the process that is charged; NULL until
-	 * tessera_account_bind()
-	 */
-	struct tessera_payer *payer;
-	/** @id: the id of @payer, or 0 */
-	u32 id;
-	/** @resident: bytes of its objects in each segment */
-	atomic64_t resident[TESSERA_MAX_SEGMENTS];
-	/** @total: bytes of its objects that prefer this segment most */
-	atomic64_t total[TESSERA_MAX_SEGMENTS];
-	/** @engine_ns: engine time used, paging included */
-	atomic64_t engine_ns[TSR_MAX_ENGINES];
-};
-
-/**
- * struct tessera_clients - all processes that are charged for memory
- */
-struct tessera_clients {
-	/** @lock: protects all below, the payers included; a leaf */
-	struct mutex lock;
-	/** @share: use and demand of all processes together, per segment */
-	struct tessera_share_seg share[TESSERA_MAX_SEGMENTS];
-	/** @payers: all &struct tessera_payer, in the order of their ids */
-	struct list_head payers;
-	/** @num_payers: length of @payers */
-	u32 num_payers;
-	/** @next_id: last id given out */
-	u32 next_id;
-	/**
-	 * @changed: called when shares or use have changed, with any locks
-	 * held; may be NULL
-	 */
-	void (*changed)(struct tessera_device *tdev);
-	/** @pinned: sum of &tessera_payer.pinned; atomic */
-	atomic64_t pinned;
-};
-
-/* Count one more of the things that a process may have @max of. */
-static inline int tessera_account_count(atomic_t *count, int max)
-{
-	if (atomic_inc_return(count) <= max)
-		return 0;
-	atomic_dec(count);
-
-	return -ENOSPC;
-}
-
-int tessera_account_init(struct tessera_device *tdev);
-void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u64 bytes);
-
-struct tessera_account *tessera_account_create(struct tessera_device *tdev);
-int tessera_account_bind(struct tessera_account *account);
-bool tessera_account_is_mine(const struct tessera_account *account);
-struct tessera_account *tessera_account_get(struct tessera_account *account);
-void tessera_account_close(struct tessera_account *account);
-void tessera_account_put(struct tessera_account *account);
-
-void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 bytes);
-void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u64 bytes);
-int tessera_account_pin(struct tessera_account *account, u64 bytes);
-void tessera_account_unpin(struct tessera_account *account, u64 bytes);
-void tessera_account_want(struct tessera_account *account, u32 seg_index);
-void tessera_account_add_engine_time(struct tessera_account *account, u32 engine, u64 ns);
-
-bool tessera_account_banned(struct tessera_account *account);
-u64 tessera_account_used(struct tessera_account *account, u32 seg_index);
-void tessera_account_expire(struct tessera_device *tdev, u32 seg_index);
-u64 tessera_account_share(struct tessera_account *account, u32 seg_index);
-int tessera_account_reserve(struct tessera_account *account, u32 seg_index, u64 bytes);
-u64 tessera_account_reserved(struct tessera_account *account, u32 seg_index, u64 *reservable);
-
-u64 tessera_account_owners(struct tessera_account *account, u32 seg_index);
-void tessera_account_print(struct tessera_device *tdev, u32 seg_index, struct drm_printer *p);
 
 /* segments/room.c */
 

@@ -15,8 +15,8 @@
 #include <drm/drm_managed.h>
 #include <drm/tessera_drm.h>
 
+#include "client/client.h"
 #include "exec/exec.h"
-#include "segments/segments.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
 #include "tessera_device.h"

@@ -28,10 +28,10 @@
  * Depth
  * -----
  *
- * A process may have few unfinished jobs on such an engine (exec/quota.c), plus
- * the parts of one group. Its next submission waits in tessera_gate_enter(), in
- * front of the gate. A group thus waits for at most that number of jobs per
- * process, however much a process submits.
+ * A process may have few unfinished jobs on such an engine (client/quota.c),
+ * plus the parts of one group. Its next submission waits in
+ * tessera_gate_enter(), in front of the gate. A group thus waits for at most
+ * that number of jobs per process, however much a process submits.
  *
  * Watchdog
  * --------
@@ -73,8 +73,8 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
+#include "client/client.h"
 #include "exec/exec.h"
-#include "segments/segments.h"
 #include "submit/submit.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

@@ -21,6 +21,8 @@
 
 #include <drm/drm_print.h>
 
+#include "client/client.h"
+#include "debug/debug.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
 #include "mem/mem.h"

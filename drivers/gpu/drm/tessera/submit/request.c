@@ -15,8 +15,10 @@
 #include <drm/drm_exec.h>
 #include <drm/tessera_drm.h>
 
+#include "borrow/borrow.h"
 #include "cpu/cpu.h"
 #include "exec/exec.h"
+#include "gem/gem.h"
 #include "mem/mem.h"
 #include "pure/validate.h"
 #include "segments/segments.h"

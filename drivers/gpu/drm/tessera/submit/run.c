@@ -25,7 +25,6 @@
 
 #include "exec/exec.h"
 #include "mem/mem.h"
-#include "segments/segments.h"
 #include "submit/submit.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

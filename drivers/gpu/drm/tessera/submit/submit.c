@@ -38,6 +38,8 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_exec.h>
 
+#include "borrow/borrow.h"
+#include "client/client.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "segments/segments.h"

@@ -31,9 +31,10 @@
 #include <drm/drm_drv.h>
 #include <drm/tessera_drm.h>
 
+#include "borrow/borrow.h"
+#include "client/client.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
-#include "segments/segments.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
 #include "tessera_device.h"

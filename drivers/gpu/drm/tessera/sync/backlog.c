@@ -9,7 +9,7 @@
  *
  * Each job has a number. "All work queued so far" is the number of the last
  * job. It is done when the first unfinished job has a higher number. Objects
- * that are kept until then (cpu/destroy.c) are in a second list, each with such
+ * that are kept until then (gem/destroy.c) are in a second list, each with such
  * a number and in that order. A waiting thread has a number, too. Therefore
  * keeping an object, adding a job and removing a job take constant time
  * (DESTROY-3). They allocate only the entry of the object, since the list node

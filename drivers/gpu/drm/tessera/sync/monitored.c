@@ -37,8 +37,8 @@
 #include <drm/drm_syncobj.h>
 #include <drm/tessera_drm.h>
 
+#include "client/client.h"
 #include "exec/exec.h"
-#include "segments/segments.h"
 #include "sync/sync.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"

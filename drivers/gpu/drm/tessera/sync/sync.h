@@ -16,14 +16,14 @@ struct drm_file;
 struct drm_syncobj;
 struct drm_tessera_fence_create;
 struct drm_tessera_sync;
-struct tessera_account;		/* segments/segments.h */
+struct tessera_account;		/* client/client.h */
 struct tessera_backlog;		/* backlog.c */
 struct tessera_bo;		/* mem/mem.h */
 struct tessera_device;
 struct tessera_engine;		/* exec/exec.h */
 struct tessera_job;		/* exec/exec.h */
 struct tessera_monitored_set;	/* monitored.c */
-struct tessera_quota;		/* exec/exec.h */
+struct tessera_quota;		/* client/client.h */
 struct tessera_signals;		/* monitored.c */
 struct tessera_sync_item;	/* sync.c */
 struct tessera_value_page;	/* value_page.c */

@@ -27,9 +27,9 @@
 
 #include <drm/drm_managed.h>
 
+#include "borrow/borrow.h"
 #include "hw/hw.h"
 #include "mem/mem.h"
-#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
 #include "vm/vm.h"

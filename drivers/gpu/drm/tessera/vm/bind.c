@@ -29,10 +29,10 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
+#include "debug/debug.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
-#include "segments/segments.h"
 #include "sync/sync.h"
 #include "tessera_assert.h"
 #include "tessera_compat.h"

@@ -32,8 +32,10 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "borrow/borrow.h"
+#include "client/client.h"
+#include "debug/debug.h"
 #include "exec/exec.h"
-#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
 #include "vm/vm.h"

@@ -30,6 +30,7 @@
 #include <drm/drm_print.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "borrow/borrow.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "paging/paging.h"

@@ -38,8 +38,12 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
+#include "borrow/borrow.h"
+#include "client/client.h"
 #include "cpu/cpu.h"
+#include "debug/debug.h"
 #include "exec/exec.h"
+#include "gem/gem.h"
 #include "mem/mem.h"
 #include "pure/trim.h"
 #include "segments/segments.h"
@@ -783,7 +787,7 @@ static int restore_one(struct tessera_space *space, struct tessera_bo *bo)
  * @space: the page tables
  *
  * The page tables may point to pages that do not belong to the process any more
- * (mem/user.c). Before the next job of the VM, this call looks up the current
+ * (borrow/user.c). Before the next job of the VM, this call looks up the current
  * pages or, if the client does not list the object any more, unmaps it. The
  * pages may change again before the job is armed. The caller holds no lock.
  * Takes one reservation at a time.

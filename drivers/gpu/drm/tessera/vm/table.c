@@ -16,7 +16,7 @@
 
 #include <drm/drm_managed.h>
 
-#include "segments/segments.h"
+#include "client/client.h"
 #include "tessera_device.h"
 #include "vm/vm.h"
 

@@ -20,9 +20,9 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
 
+#include "borrow/borrow.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
-#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
 #include "vm/vm.h"

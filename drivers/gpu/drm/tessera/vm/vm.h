@@ -14,6 +14,8 @@
 
 #include <drm/drm_gpuvm.h>
 
+#include "borrow/borrow.h"
+#include "debug/debug.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "paging/paging.h"

@@ -11,9 +11,9 @@
  * size.
  *
  * The limit allows tens of thousands of small jobs. Some operations on user
- * memory must wait for all jobs of a client and cannot be aborted (mem/user.c).
- * A client with such memory may have only TESSERA_FEW_JOBS unfinished jobs, and
- * waits for that in the same place.
+ * memory must wait for all jobs of a client and cannot be aborted
+ * (borrow/user.c). A client with such memory may have only TESSERA_FEW_JOBS
+ * unfinished jobs, and waits for that in the same place.
  *
  * On an engine that cannot preempt, a submission in parts waits for all jobs
  * before it (submit/gate.c). The unfinished work of each process is therefore
@@ -27,7 +27,7 @@
 #include <linux/sched/signal.h>
 #include <linux/time64.h>
 
-#include "exec/exec.h"
+#include "client/client.h"
 #include "tessera_wait.h"
 
 /*

@@ -18,7 +18,7 @@
  * hold data of a previous owner. The importer holds locks meanwhile, such as
  * the &drm_device.object_name_lock of its device, and the move waits for the
  * jobs that use the object. The wait is therefore short. Importers of this
- * driver pin the pages and wait before they take any lock (cpu/import.c).
+ * driver pin the pages and wait before they take any lock (gem/import.c).
  *
  * An importer's mappings are for its own device and of system pages, which
  * outlive this device. Unplug has nothing to revoke.
@@ -39,6 +39,7 @@
 #include <drm/ttm/ttm_tt.h>
 
 #include "cpu/cpu.h"
+#include "gem/gem.h"
 #include "mem/mem.h"
 #include "tessera_assert.h"
 #include "tessera_compat.h"

@@ -17,14 +17,15 @@
 #include <drm/drm_file.h>
 #include <drm/drm_print.h>
 
+#include "client/client.h"
 #include "cpu/cpu.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
 #include "segments/segments.h"
-#include "services/services.h"
 #include "tessera_device.h"
+#include "tessera_drv.h"
 #include "tessera_wait.h"
 
 #define PING_SAMPLES	15

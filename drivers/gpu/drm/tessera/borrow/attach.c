@@ -7,7 +7,7 @@
  *
  * A static attachment is mapped at the import and stays mapped until the object
  * is destroyed. A dynamic attachment is mapped when the object is needed, and
- * the mapping is valid until the exporter announces a move (cpu/import.c).
+ * the mapping is valid until the exporter announces a move (gem/import.c).
  *
  * The device may use an invalidated mapping until the object has left its
  * aperture. An invalidated mapping is kept, and unmapped at the next call after
@@ -28,7 +28,7 @@
 #include <drm/drm_prime.h>
 #include <drm/ttm/ttm_bo.h>
 
-#include "mem/mem.h"
+#include "borrow/borrow.h"
 
 /* A mapping of the attachment: the one in use, or an invalidated one. */
 struct borrow_map {

@@ -2,24 +2,118 @@
 /**
  * DOC: ioctls on objects
  *
- * Ioctls that create objects of other memory, destroy objects, or offer their
- * contents. The rules of tessera_ioctl.c apply.
+ * Ioctls that create, lock, destroy and offer buffer objects.
  */
+
 #include <linux/err.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include <drm/drm_file.h>
 #include <drm/tessera_drm.h>
 
+#include "client/client.h"
 #include "cpu/cpu.h"
+#include "gem/gem.h"
+#include "ioctl/ioctl.h"
 #include "mem/mem.h"
-#include "services/services.h"
+#include "pure/surface.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
-#include "tessera_drv.h"
 #include "tessera_uobj.h"
+#include "vm/vm.h"
+
+/**
+ * tessera_ioctl_bo_create() - create a buffer object
+ * @drm: the device
+ * @data: &struct drm_tessera_bo_create
+ * @file: the client
+ *
+ * Return: 0, or
+ * * -EINVAL, -ENOENT: see the struct
+ * * -E2BIG: larger than each supported segment
+ * * -ENOMEM
+ */
+int tessera_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_bo_create *args = data;
+	bool private = args->flags & DRM_TESSERA_BO_VM_PRIVATE;
+	struct tessera_vm *vm = NULL;
+	int ret;
+
+	if (tessera_ioctl_bad(tdev, args->vm && !private) ||
+	    tessera_ioctl_bad(tdev, args->flags & DRM_TESSERA_BO_TWIN))
+		return -EINVAL;
+
+	ret = tessera_account_bind(client->account);
+	if (ret)
+		return ret;
+	if (private) {
+		vm = tessera_vm_lookup(&client->vms, args->vm);
+		if (!vm)
+			return -ENOENT;
+	}
+	ret = tessera_gem_create(tdev, file, client->paging, args, vm ? vm->base.r_obj : NULL);
+	tessera_vm_put(vm);
+
+	return ret;
+}
+
+static int twins_get_data(const struct drm_tessera_bo_create_twins *args,
+			  struct drm_tessera_bo_create **bos, struct tessera_private **privs)
+{
+	int ret;
+
+	ret = tessera_uobj_get_array(&args->bos, bos, TESSERA_NUM_TWINS);
+	if (!ret)
+		ret = tessera_uobj_get_array(&args->private_data, privs, TESSERA_NUM_TWINS);
+
+	return ret;
+}
+
+/**
+ * tessera_ioctl_bo_create_twins() - create the two objects of one surface
+ * @drm: the device
+ * @data: &struct drm_tessera_bo_create_twins
+ * @file: the client
+ *
+ * Return: 0, or one of the errors of the struct.
+ */
+int tessera_ioctl_bo_create_twins(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_bo_create_twins *args = data;
+	struct drm_tessera_bo_create *bos = NULL;
+	struct tessera_private *privs = NULL;
+	int ret;
+
+	static_assert(ARRAY_SIZE(args->handles) == TESSERA_NUM_TWINS);
+
+	memset(args->handles, 0, sizeof(args->handles));
+	if (tessera_ioctl_bad(tdev, args->flags || args->pad) ||
+	    tessera_ioctl_bad(tdev, args->bos.count != TESSERA_NUM_TWINS) ||
+	    tessera_ioctl_bad(tdev, args->private_data.count != TESSERA_NUM_TWINS))
+		return -EINVAL;
+
+	ret = tessera_account_bind(client->account);
+	if (!ret)
+		ret = twins_get_data(args, &bos, &privs);
+	if (!ret)
+		ret = tessera_twins_create(tdev, file, client->paging, bos, privs);
+	if (!ret) {
+		args->handles[0] = bos[0].handle;
+		args->handles[1] = bos[1].handle;
+	}
+	kvfree(privs);
+	kvfree(bos);
+
+	return ret;
+}
 
 /**
  * tessera_ioctl_dumb_create() - &drm_driver.dumb_create
@@ -182,4 +276,26 @@ int tessera_ioctl_reclaim(struct drm_device *drm, void *data, struct drm_file *f
 	kvfree(list);
 
 	return ret;
+}
+
+/**
+ * tessera_ioctl_lock() - let the CPU access an object
+ * @drm: the device
+ * @data: &struct drm_tessera_lock
+ * @file: the client
+ *
+ * Return: 0, or one of the errors of the struct.
+ */
+int tessera_ioctl_lock(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_lock *args = data;
+	int ret;
+
+	args->mmap_offset = 0;
+	ret = tessera_account_bind(client->account);
+	if (ret)
+		return ret;
+
+	return tessera_lock(file, client->paging, args);
 }

@@ -14,10 +14,11 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
 
+#include "client/client.h"
 #include "exec/exec.h"
+#include "ioctl/ioctl.h"
 #include "paging/paging.h"
 #include "segments/segments.h"
-#include "services/services.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
 #include "tessera_device.h"

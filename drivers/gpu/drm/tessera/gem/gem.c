@@ -4,7 +4,7 @@
  *
  * Handles of buffer objects, and the ioctls that query a single object.
  *
- * For operations on an object's dma-buf see cpu/dmabuf.c.
+ * For operations on an object's dma-buf see gem/dmabuf.c.
  */
 
 #include <linux/dma-buf.h>
@@ -19,6 +19,8 @@
 #include <drm/drm_vma_manager.h>
 
 #include "cpu/cpu.h"
+#include "debug/debug.h"
+#include "gem/gem.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
 #include "tessera_assert.h"

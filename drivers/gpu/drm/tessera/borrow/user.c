@@ -8,7 +8,7 @@
  * (munmap, fork, reclaim, migration, exit), it calls the MMU notifier. The
  * object is *gone* then. Apertures and page tables still show the old pages,
  * but no new job uses the object until its pages have been looked up again
- * (cpu/userptr.c). The notifier waits for the jobs that already use the object.
+ * (gem/userptr.c). The notifier waits for the jobs that already use the object.
  * No job therefore reaches a page that does not belong to the process any more.
  *
  * A lock makes the check for gone memory and the publication of the job's fence
@@ -43,8 +43,8 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_managed.h>
 
-#include "exec/exec.h"
-#include "mem/mem.h"
+#include "borrow/borrow.h"
+#include "client/client.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 #include "tessera_wait.h"

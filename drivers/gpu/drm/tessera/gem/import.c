@@ -51,7 +51,7 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/cpu.h"
+#include "gem/gem.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
 #include "segments/segments.h"

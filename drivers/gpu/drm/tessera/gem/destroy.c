@@ -26,6 +26,7 @@
 #include <drm/ttm/ttm_bo.h>
 
 #include "cpu/cpu.h"
+#include "gem/gem.h"
 #include "mem/mem.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"

@@ -42,7 +42,6 @@
 #include <drm/drm_print.h>
 
 #include "exec/exec.h"
-#include "services/services.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

@@ -17,7 +17,7 @@
 #include <drm/drm_mode.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/cpu.h"
+#include "gem/gem.h"
 #include "segments/segments.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"

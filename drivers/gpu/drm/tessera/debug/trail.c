@@ -21,6 +21,7 @@
 #include <linux/kernel.h>
 #include <linux/ratelimit.h>
 
+#include "debug/debug.h"
 #include "exec/exec.h"
 
 /**

@@ -11,7 +11,7 @@
  * Pages are looked up before use, with no reservation held. The lookup takes
  * locks of the process's address space, may have to fault pages in, and waits
  * for a thread that is changing the mapping. While parts of a submission are
- * being armed, it has a time limit. mem/user.c tells whether the pages are
+ * being armed, it has a time limit. borrow/user.c tells whether the pages are
  * still current when the job is armed. If they are not, they are looked up
  * again.
  *
@@ -32,8 +32,9 @@
 #include <drm/drm_file.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/cpu.h"
+#include "borrow/borrow.h"
 #include "exec/exec.h"
+#include "gem/gem.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
 #include "segments/segments.h"

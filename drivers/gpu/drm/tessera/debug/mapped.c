@@ -22,7 +22,7 @@
 #include <drm/drm_vma_manager.h>
 #include <drm/ttm/ttm_bo.h>
 
-#include "mem/mem.h"
+#include "debug/debug.h"
 
 /* Pages checked at either end of a part. Checking all pages takes too long. */
 #define ENDS	16UL
@@ -58,29 +58,30 @@ static unsigned long first_mapped(struct vm_area_struct *vma, unsigned long firs
 }
 
 /**
- * tessera_mapped_check_part() - warn about a CPU mapping of part of an object
- * @bo: the object, reservation held
+ * tessera_mapped_check() - warn about a CPU mapping of part of an object
+ * @tbo: the object, reservation held
+ * @id: the id of the object
  * @first: first page of the part, which was just unmapped
  * @pages: number of pages in the part
  */
-void tessera_mapped_check_part(struct tessera_bo *bo, u64 first, u64 pages)
+void tessera_mapped_check(struct ttm_buffer_object *tbo, u32 id, u64 first, u64 pages)
 {
-	struct address_space *mapping = bo->tbo.bdev->dev_mapping;
-	struct drm_vma_offset_node *node = &bo->tbo.base.vma_node;
+	struct address_space *mapping = tbo->bdev->dev_mapping;
+	struct drm_vma_offset_node *node = &tbo->base.vma_node;
 	unsigned long address = 0;
 	struct rb_node *rb;
 
-	if (!mapping || !atomic_read(&bo->num_vmas) || !drm_mm_node_allocated(&node->vm_node))
+	if (!mapping || !drm_mm_node_allocated(&node->vm_node))
 		return;
 	i_mmap_lock_read(mapping);
 	for (rb = rb_first_cached(&mapping->i_mmap); rb && !address; rb = rb_next(rb)) {
 		struct vm_area_struct *vma = rb_entry(rb, struct vm_area_struct, shared.rb);
 
-		if (vma->vm_private_data == &bo->tbo)
+		if (vma->vm_private_data == tbo)
 			address = first_mapped(vma, drm_vma_node_start(node) + first, pages);
 	}
 	i_mmap_unlock_read(mapping);
 	WARN_RATELIMIT(address,
 		       "tessera: object %u moves, or loses what shows it, but is seen at 0x%lx\n",
-		       bo->id, address);
+		       id, address);
 }

@@ -31,7 +31,7 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
-#include "segments/segments.h"
+#include "client/client.h"
 #include "tessera_device.h"
 
 /*

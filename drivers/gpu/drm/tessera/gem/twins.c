@@ -14,7 +14,7 @@
 #include <drm/drm_gem.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/cpu.h"
+#include "gem/gem.h"
 #include "mem/mem.h"
 #include "pure/surface.h"
 #include "tessera_assert.h"

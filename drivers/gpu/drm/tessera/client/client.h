@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Interface of client/: the processes and open files that memory and work are
+ * charged to.
+ */
+#ifndef __TESSERA_CLIENT_H__
+#define __TESSERA_CLIENT_H__
+
+#include <linux/atomic.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rbtree.h>
+#include <linux/sizes.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+#include <tessera/tessera_hw.h>
+
+#include "pure/share.h"
+#include "pure/victim.h"
+
+struct drm_printer;
+struct pid;
+struct tessera_device;
+
+/* client/quota.c */
+
+/**
+ * TESSERA_FEW_JOBS - limit on unfinished jobs of a client with
+ * &tessera_quota.few set
+ *
+ * Large enough that an engine never runs out of jobs.
+ */
+#define TESSERA_FEW_JOBS	128
+
+/**
+ * struct tessera_engine_quota - a process's work on an engine that cannot
+ * preempt
+ */
+struct tessera_engine_quota {
+	/**
+	 * @jobs: number of unfinished jobs, and of submissions that are about
+	 * to add one
+	 */
+	atomic_t jobs;
+	/**
+	 * @job_ns: expected run time of one job, from its last jobs; under the
+	 * engine's lock
+	 */
+	u64 job_ns;
+	/** @wait: threads waiting for @jobs to drop */
+	wait_queue_head_t wait;
+};
+
+/**
+ * struct tessera_quota - kernel memory charged for a client's unfinished work
+ *
+ * Its address also identifies the client: jobs with the same quota belong to
+ * the same client.
+ */
+struct tessera_quota {
+	/** @bytes: bytes charged now */
+	atomic_long_t bytes;
+	/** @limit: limit on @bytes; new submissions wait above 15/16 of it */
+	long limit;
+	/** @jobs: number of armed and unfinished jobs */
+	atomic_t jobs;
+	/** @few: number of reasons to limit @jobs to TESSERA_FEW_JOBS */
+	atomic_t few;
+	/** @wait: threads waiting for @bytes or @jobs to drop */
+	wait_queue_head_t wait;
+	/** @engines: work on each engine that cannot preempt */
+	struct tessera_engine_quota engines[TSR_MAX_ENGINES];
+};
+
+void tessera_quota_init(struct tessera_quota *quota, long limit);
+int tessera_quota_enter(struct tessera_quota *quota, long bytes);
+void tessera_quota_charge(struct tessera_quota *quota, long bytes);
+void tessera_quota_uncharge(struct tessera_quota *quota, long bytes);
+void tessera_quota_add_job(struct tessera_quota *quota);
+void tessera_quota_remove_job(struct tessera_quota *quota);
+int tessera_quota_enter_engine(struct tessera_quota *quota, u32 engine);
+void tessera_quota_add_engine_job(struct tessera_quota *quota, u32 engine);
+void tessera_quota_leave_engine(struct tessera_quota *quota, u32 engine);
+void tessera_quota_job_ran(struct tessera_quota *quota, u32 engine, u64 ns);
+int tessera_quota_begin_few(struct tessera_quota *quota);
+void tessera_quota_end_few(struct tessera_quota *quota);
+
+static inline long tessera_quota_bytes(struct tessera_quota *quota)
+{
+	return atomic_long_read(&quota->bytes);
+}
+
+/* client/account.c */
+
+/**
+ * TESSERA_WORK_LIMIT - kernel memory of unfinished work of a process
+ */
+#define TESSERA_WORK_LIMIT	SZ_64M
+
+/** TESSERA_MAX_SEGMENTS - most segments of a device */
+#define TESSERA_MAX_SEGMENTS	TSR_MAX_SEGMENTS
+
+/**
+ * struct tessera_tenant - placements of a process in a segment
+ *
+ * They are sorted by the order of eviction. The lock of the segment's manager
+ * protects everything. The last three members belong to the iteration that
+ * holds the lock, see mem/order.c.
+ */
+struct tessera_tenant {
+	/** @node: in &tessera_manager.tenants, while @order is not empty */
+	struct list_head node;
+	/** @order: its &struct tessera_range; the leftmost is evicted first */
+	struct rb_root_cached order;
+	/** @offered: bytes of placements of offered objects */
+	u64 offered;
+	/** @owner: its use and share when the iteration began */
+	struct tessera_victim_owner owner;
+	/**
+	 * @index: index of @owner in &tessera_blocks.owners, while blocks are
+	 * collected
+	 */
+	u32 index;
+	/** @next: the next candidate in @order, or NULL */
+	struct rb_node *next;
+	/** @block: the next candidate, classified */
+	struct tessera_victim_block block;
+};
+
+/**
+ * struct tessera_payer - a process that is charged for memory
+ *
+ * All its open files share one fair share of each segment (SEG-8).
+ * &tessera_clients.lock protects everything, unless stated otherwise. @id and
+ * @pid do not change.
+ */
+struct tessera_payer {
+	/** @node: in &tessera_clients.payers */
+	struct list_head node;
+	/** @users: accounts that are charged to it */
+	u32 users;
+	/**
+	 * @files: accounts that are charged to it and belong to an open file
+	 */
+	u32 files;
+	/** @id: unique per device, never 0 */
+	u32 id;
+	/** @pid: the process, which may have exited; holds a reference */
+	struct pid *pid;
+	/**
+	 * @gate_turn: number of its last turn at the gate of each engine; under
+	 * the gate's lock
+	 */
+	u64 gate_turn[TSR_MAX_ENGINES];
+	/** @hangs: number of its jobs that hung an engine */
+	atomic_t hangs;
+	/** @vms: number of its VMs with page tables in use */
+	atomic_t vms;
+	/**
+	 * @asids: number of its VMs that have an address space number; under
+	 * the lock of vm/asid.c
+	 */
+	u32 asids;
+	/** @contexts: number of its contexts */
+	atomic_t contexts;
+	/** @fences: number of its monitored fences */
+	atomic_t fences;
+	/** @tables: number of its page tables */
+	atomic_t tables;
+	/** @work: kernel memory of its unfinished work */
+	struct tessera_quota work;
+	/** @pinned: bytes of its pinned objects, see tessera_account_pin() */
+	atomic64_t pinned;
+	/** @share: use and demand per segment */
+	struct tessera_share_client share[TESSERA_MAX_SEGMENTS];
+	/** @tenants: placements in each segment */
+	struct tessera_tenant tenants[TESSERA_MAX_SEGMENTS];
+};
+
+/**
+ * struct tessera_account - what an open file uses
+ *
+ * One per open file. The buffer objects and jobs of the file may outlive the
+ * file, and keep the account. All counters are indexed by segment index (not
+ * id) or engine index.
+ */
+struct tessera_account {
+	/** @ref: the file, each buffer object and each job hold one */
+	struct kref ref;
+	/** @tdev: the device */
+	struct tessera_device *tdev;
+	/**
+	 * @payer: the process that is charged; NULL until
+	 * tessera_account_bind()
+	 */
+	struct tessera_payer *payer;
+	/** @id: the id of @payer, or 0 */
+	u32 id;
+	/** @resident: bytes of its objects in each segment */
+	atomic64_t resident[TESSERA_MAX_SEGMENTS];
+	/** @total: bytes of its objects that prefer this segment most */
+	atomic64_t total[TESSERA_MAX_SEGMENTS];
+	/** @engine_ns: engine time used, paging included */
+	atomic64_t engine_ns[TSR_MAX_ENGINES];
+};
+
+/**
+ * struct tessera_clients - all processes that are charged for memory
+ */
+struct tessera_clients {
+	/** @lock: protects all below, the payers included; a leaf */
+	struct mutex lock;
+	/** @share: use and demand of all processes together, per segment */
+	struct tessera_share_seg share[TESSERA_MAX_SEGMENTS];
+	/** @payers: all &struct tessera_payer, in the order of their ids */
+	struct list_head payers;
+	/** @num_payers: length of @payers */
+	u32 num_payers;
+	/** @next_id: last id given out */
+	u32 next_id;
+	/**
+	 * @changed: called when shares or use have changed, with any locks
+	 * held; may be NULL
+	 */
+	void (*changed)(struct tessera_device *tdev);
+	/** @pinned: sum of &tessera_payer.pinned; atomic */
+	atomic64_t pinned;
+};
+
+/* Count one more of the things that a process may have @max of. */
+static inline int tessera_account_count(atomic_t *count, int max)
+{
+	if (atomic_inc_return(count) <= max)
+		return 0;
+	atomic_dec(count);
+
+	return -ENOSPC;
+}
+
+int tessera_account_init(struct tessera_device *tdev);
+void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u64 bytes);
+
+struct tessera_account *tessera_account_create(struct tessera_device *tdev);
+int tessera_account_bind(struct tessera_account *account);
+bool tessera_account_is_mine(const struct tessera_account *account);
+struct tessera_account *tessera_account_get(struct tessera_account *account);
+void tessera_account_close(struct tessera_account *account);
+void tessera_account_put(struct tessera_account *account);
+
+void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 bytes);
+void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u64 bytes);
+int tessera_account_pin(struct tessera_account *account, u64 bytes);
+void tessera_account_unpin(struct tessera_account *account, u64 bytes);
+void tessera_account_want(struct tessera_account *account, u32 seg_index);
+void tessera_account_add_engine_time(struct tessera_account *account, u32 engine, u64 ns);
+
+bool tessera_account_banned(struct tessera_account *account);
+u64 tessera_account_used(struct tessera_account *account, u32 seg_index);
+void tessera_account_expire(struct tessera_device *tdev, u32 seg_index);
+u64 tessera_account_share(struct tessera_account *account, u32 seg_index);
+int tessera_account_reserve(struct tessera_account *account, u32 seg_index, u64 bytes);
+u64 tessera_account_reserved(struct tessera_account *account, u32 seg_index, u64 *reservable);
+
+u64 tessera_account_owners(struct tessera_account *account, u32 seg_index);
+void tessera_account_print(struct tessera_device *tdev, u32 seg_index, struct drm_printer *p);
+
+#endif /* __TESSERA_CLIENT_H__ */

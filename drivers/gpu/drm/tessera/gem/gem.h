@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Interface of gem/: how objects come into being, are shared with other
+ * devices, and are destroyed.
+ */
+#ifndef __TESSERA_GEM_H__
+#define __TESSERA_GEM_H__
+
+#include <linux/types.h>
+
+struct dma_buf;
+struct dma_buf_attachment;
+struct drm_device;
+struct drm_file;
+struct drm_gem_object;
+struct drm_mode_create_dumb;
+struct drm_tessera_bo_create;
+struct drm_tessera_bo_from_user;
+struct sg_table;
+struct tessera_bo;		/* mem/mem.h */
+struct tessera_device;
+struct tessera_paging_queue;	/* paging/queue.c */
+struct tessera_private;		/* pure/surface.h */
+struct tessera_user;		/* borrow/borrow.h */
+
+/* gem/dmabuf.c */
+
+/*
+ * Enough for a move and the short jobs before it. Importers attach one after
+ * the other, and other clients wait for the locks that they hold.
+ */
+#define TESSERA_ATTACH_MS	2000
+
+struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags);
+struct drm_gem_object *tessera_dmabuf_own(struct drm_device *drm, struct dma_buf *dmabuf);
+bool tessera_dmabuf_is_ready(struct dma_buf *dmabuf);
+int tessera_dmabuf_call(struct dma_buf *dmabuf);
+void tessera_dmabuf_dismiss(struct dma_buf *dmabuf);
+
+/* gem/destroy.c */
+void tessera_destroy_free(struct drm_gem_object *gem);
+
+int tessera_destroy_handle(struct drm_file *file, u32 handle);
+int tessera_destroy_now(struct drm_file *file, u32 handle, struct tessera_bo *bo);
+
+/* gem/gem.c */
+struct tessera_bo *tessera_gem_new(struct tessera_device *tdev,
+				   struct tessera_paging_queue *queue,
+				   const struct drm_tessera_bo_create *args,
+				   struct drm_gem_object *root);
+struct tessera_bo *tessera_gem_import(struct tessera_device *tdev,
+				      struct tessera_paging_queue *queue,
+				      const struct drm_tessera_bo_create *args,
+				      struct dma_buf *dmabuf, struct sg_table *sgt);
+int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
+		       struct tessera_paging_queue *queue,
+		       struct drm_tessera_bo_create *args, struct drm_gem_object *root);
+int tessera_gem_create_user(struct drm_file *file, struct tessera_paging_queue *queue,
+			    struct drm_tessera_bo_create *args, struct tessera_user *user);
+int tessera_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_bo_label(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_invalidate_cache(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* gem/import.c */
+int tessera_import_fd(struct drm_device *drm, struct drm_file *file, int fd, u32 *handle);
+struct drm_gem_object *tessera_import(struct drm_device *drm, struct dma_buf *dmabuf);
+struct drm_gem_object *tessera_import_sg_table(struct drm_device *drm,
+					       struct dma_buf_attachment *attach,
+					       struct sg_table *sgt);
+
+/* gem/dumb.c */
+int tessera_dumb_create(struct tessera_device *tdev, struct drm_file *file,
+			struct tessera_paging_queue *queue, struct drm_mode_create_dumb *args);
+
+/* gem/twins.c */
+int tessera_twins_create(struct tessera_device *tdev, struct drm_file *file,
+			 struct tessera_paging_queue *queue,
+			 struct drm_tessera_bo_create *args,
+			 const struct tessera_private *privs);
+
+/* gem/userptr.c */
+bool tessera_userptr_offered(struct tessera_device *tdev);
+int tessera_userptr_create(struct tessera_device *tdev, struct drm_file *file,
+			   struct tessera_paging_queue *queue,
+			   struct drm_tessera_bo_from_user *args);
+int tessera_userptr_ready(struct tessera_bo *bo, u64 end);
+
+#endif /* __TESSERA_GEM_H__ */
