@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Check the layer order of the driver and of the device model.
+"""Check the layers of the driver and of the device model.
 
-LAYERS is the order: a file may include or call only files of its own line or of
-lines before it. Calls are found with ctags: a function belongs to the file that
-defines it, and a mention followed by a parenthesis is a call, so a callback handed
-down by its address is not. Inside one line (a stem: .c and .h) everything is
-allowed; two stems may not need each other in a loop, which the order excludes.
+In the driver a folder is a layer: a file may include or call only files of its own
+folder and of folders below it. The device is one folder, so its layers are units (a unit is
+a stem: .c and .h). Calls are found with ctags: a function belongs to the file that defines
+it, and a mention followed by a parenthesis is a call, so a callback handed down by its
+address is not.
 
-TAP on standard output.
+Prints TAP, or with --rst the picture of the driver's layers for the documents.
 """
 
 import argparse
@@ -18,35 +18,46 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Each word is a folder (it ends with a slash), a stem (.c and .h), or, with an ending, one
-# file.
+# The driver's layers, the highest first. A word is a folder (it ends with a slash), a stem, or,
+# with an ending, one file. Behind the bar: what the layer is for.
 DRIVER = """
-A  tessera_hwabi.h tessera_hwabi_check.h
-B  pure/
-C  tessera_wait_rows.h tessera_wait tessera_uobj tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c
-C  hw/
-D  client/ exec/ debug/
-E  segments/ paging/ borrow/ mem/ cpu/ gem/
-F  sync/ vm/ submit/
-G  kms/
-H  ioctl/
-I  tessera_drv.h tessera_firmware tessera_debugfs tessera_drv.c tessera_bringup.c tessera_pci
+tessera_pci tessera_bringup tessera_drv tessera_debugfs tessera_firmware | entry points: the bus, probe and power, the DRM core, debugfs
+ioctl/ | the calls of an open file: table, checks, the file's state
+kms/ | the display
+submit/ | contexts, submissions, their parts and plans
+vm/ | virtual addresses, page tables, residency lists
+sync/ | fences that user space names or waits for; the backlog of a file
+gem/ | objects: creation of each kind, export, import, destruction
+cpu/ | CPU access to objects: windows, faults, locks, kernel mappings
+mem/ | objects in memory: pages, places, moves, victims
+borrow/ | pages of a process or of another device
+paging/ | commands that move and map memory
+segments/ | placements in device memory
+debug/ | checks of dependencies and of CPU mappings, in debug builds
+exec/ | engines: jobs, priorities, preemption, recovery
+client/ | processes and open files: what they use, fair shares, quotas
+hw/ | registers, interrupts, rings and their fences
+tessera_device.h tessera_wait tessera_wait_rows.h tessera_uobj tessera_trace.h tessera_trace_points.c tessera_assert.h tessera_compat.h | the device, waits of threads, copies from the user, tracepoints
+pure/ | logic without a device: planner, packing, patch lists, shares
+tessera_hwabi.h tessera_hwabi_check.h | what driver and device agree on
 """
 
+# The device's units, the lowest first. A unit may not need one that comes later.
 DEVICE = """
-A  tessera_compat.h ram-map ram-remap ram-dirty
-A  trace.h tessera_access.h tessera_written tessera.h tessera_head.h tessera_stream.h tessera_tsan
-B  tessera_irq tessera_dirty tessera_layout tessera_segments tessera_strict tessera_range_view tessera_iommu tessera_access.c tessera_coherence tessera_mmu tessera_view
-B  tessera_host_aperture tessera_swizzle tessera_swizzle_range tessera_bar
-B  tessera_surface tessera_mark tessera_paging tessera_copy tessera_pixel tessera_microcode tessera_texture tessera_raster.h
-B  tessera_blit.c tessera_raster.c tessera_save
-C  tessera_cmd tessera_fetch tessera_engine
-C  tessera_plane tessera_frame tessera_damage tessera_screen tessera_capture tessera_output tessera_crtc tessera_display
-C  tessera_reset tessera_mmio
-C  tessera_vmstate tessera_pci.c
+tessera_compat.h ram-map ram-remap ram-dirty
+trace.h tessera_access.h tessera_written tessera.h tessera_head.h tessera_stream.h tessera_tsan
+tessera_irq tessera_dirty tessera_layout tessera_segments tessera_strict tessera_range_view tessera_iommu tessera_access.c tessera_coherence tessera_mmu tessera_view
+tessera_host_aperture tessera_swizzle tessera_swizzle_range tessera_bar
+tessera_surface tessera_mark tessera_paging tessera_copy tessera_pixel tessera_microcode tessera_texture tessera_raster.h
+tessera_blit.c tessera_raster.c tessera_save
+tessera_cmd tessera_fetch tessera_engine
+tessera_plane tessera_frame tessera_damage tessera_screen tessera_capture tessera_output tessera_crtc tessera_display
+tessera_reset tessera_mmio
+tessera_vmstate tessera_pci.c
 """
 
 # Units of the device that use nothing of QEMU's run time themselves: what draws, copies and
@@ -67,27 +78,19 @@ RUN_TIME = re.compile(
     r"|qemu_clock|qemu_cond|qemu_console|qemu_log|qemu_mutex|qemu_ram|ram_block|ram_dirty|ram_map"
     r"|ram_remap|rcu|runstate|timer|vmstate|warn)_\w+$")
 
-TREES = (
-    ("drivers/gpu/drm/tessera", DRIVER, ()),
-    ("qemu-device", DEVICE, ("tests", "host")),
-)
-
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"", re.S)
 
 
 class Tree:
-    """One source tree with its order."""
+    """One source tree and its layers, a list of lists of words, the lowest first."""
 
-    def __init__(self, top, layers, skip):
+    def __init__(self, top, layers, skip=()):
         self.top = ROOT / top
-        self.skip = skip
-        self.rank = {}
+        self.name = top
         self.met = set()
-        words = [w for line in layers.strip().splitlines() for w in line.split()[1:]]
-        for place, word in enumerate(words):
-            self.rank[word] = place
+        self.rank = {word: place for place, words in enumerate(layers) for word in words}
         self.files = sorted(
             p for p in self.top.rglob("*")
             if p.suffix in (".c", ".h") and p.relative_to(self.top).parts[0] not in skip
@@ -157,9 +160,7 @@ def check_tree(tree, with_calls):
             target = defined.get(name)
             if target and target != path:
                 there = tree.place(target)
-                if there is not None and there > here and declared_only(path, target, code, name):
-                    continue
-                if there is not None and there > here:
+                if there is not None and there > here and not declared_only(path, code, name):
                     edges[(str(rel), str(target.relative_to(ROOT)))].add(name)
     for (caller, callee), names in sorted(edges.items()):
         bad.append(f"{caller} calls {', '.join(sorted(names))} of {callee}, which is above it")
@@ -183,44 +184,67 @@ def check_core():
     return bad
 
 
-def declared_only(path, target, code, name):
+def declared_only(path, code, name):
     """A header may declare what a file above it defines; that is no call."""
     if path.suffix != ".h":
         return False
-    if path.parent == target.parent and path.parent.name == path.stem:
-        return True  # a folder's header declares its files, or has stubs for builds without them
     uses = len(re.findall(rf"\b{name}\s*\(", code))
     declarations = len(re.findall(rf"^[\w\s\*]+\b\**{name}\s*\([^{{;]*\)\s*;", code, re.M))
     return uses == declarations
 
 
+def driver_layers():
+    """[(words, purpose)] of the driver, the highest layer first."""
+    return [(words.split(), purpose.strip()) for words, purpose in
+            (line.split("|") for line in DRIVER.strip().splitlines())]
+
+
+def picture():
+    """The driver's layers as a literal block of reStructuredText."""
+    lines = ["::", ""]
+    for words, purpose in driver_layers():
+        names = ", ".join(words)
+        if len(words) == 1:
+            lines.append(f"  {names:11} {purpose}")
+        else:
+            lines += textwrap.wrap(names, 78, initial_indent="  ", subsequent_indent="  ")
+            lines += [" " * 14 + purpose]
+    return "\n".join(lines) + "\n"
+
+
+def check_picture():
+    """Whether the document has the picture, as text."""
+    page = ROOT / "Documentation/architecture.rst"
+    if picture() in page.read_text(encoding="utf-8"):
+        return []
+    return [f"{page.relative_to(ROOT)} has another picture: use scripts/check-layers.py --rst"]
+
+
 def main():
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.parse_args()
+    parser.add_argument("--rst", action="store_true", help="print the driver's layers")
+    if parser.parse_args().rst:
+        print(picture(), end="")
+        return 0
     with_calls = shutil.which("ctags") is not None
-    failed, number = 0, 0
-    print(f"1..{2 * len(TREES) + 1}")
-    for top, layers, skip in TREES:
-        tree = Tree(top, layers, skip)
+    checks = []
+    for tree in (Tree("drivers/gpu/drm/tessera", [words for words, _ in driver_layers()][::-1]),
+                 Tree("qemu-device", [[word] for word in DEVICE.split()], ("tests", "host"))):
         bad, unlisted = check_tree(tree, with_calls)
-        for what, lines in (("every file has a layer", unlisted),
-                            ("calls and includes go down", bad)):
-            number += 1
-            if lines:
-                failed += 1
-            print(f"{'not ok' if lines else 'ok'} {number} - layers of {top}: {what}")
-            for line in lines:
-                print(f"#   {line}")
-    lines = check_core()
-    failed += bool(lines)
-    print(f"{'not ok' if lines else 'ok'} {number + 1} - core units of qemu-device: "
-          "none uses QEMU's run time")
-    for line in lines:
-        print(f"#   {line}")
+        checks.append((f"layers of {tree.name}: every file has a layer", unlisted))
+        checks.append((f"layers of {tree.name}: calls and includes go down", bad))
+    checks.append(("layers of the driver: the picture in the documents is the order",
+                   check_picture()))
+    checks.append(("core units of qemu-device: none uses QEMU's run time", check_core()))
+    print(f"1..{len(checks)}")
+    for number, (what, lines) in enumerate(checks, 1):
+        print(f"{'not ok' if lines else 'ok'} {number} - {what}")
+        for line in lines:
+            print(f"#   {line}")
     if not with_calls:
         print("# ctags is not installed: only includes were checked")
-    return 1 if failed else 0
+    return 1 if any(lines for _, lines in checks) else 0
 
 
 if __name__ == "__main__":
