@@ -27,10 +27,11 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
 import initramfs  # noqa: E402  pylint: disable=wrong-import-position
+from guest.log import find_problems  # noqa: E402  pylint: disable=wrong-import-position
+from guest.watch import Follow  # noqa: E402  pylint: disable=wrong-import-position
 from igt import build, output, summary  # noqa: E402  pylint: disable=wrong-import-position
 
 GUEST = os.path.join(initramfs.ROOT, "scripts", "guest")
-guest = initramfs.load_program(GUEST)
 FOLDER = os.path.join(initramfs.BUILD, "igt")
 EXIT_SETUP = 125
 # How scripts/guest ends when it is told to by SIGINT or SIGTERM.
@@ -205,7 +206,7 @@ class Worker(threading.Thread):
         # Until it is the new guest's it would be read as such.
         if os.path.exists(log):
             os.unlink(log)
-        self.log, self.running = guest.Follow(log), ""
+        self.log, self.running = Follow(log), ""
         blocks, left, again = output.Blocks(), list(units), []
         with open(os.path.join(self.folder, "guest.err"), "w", encoding="utf-8") as err:
             # Ctrl-C is for this program: who ends by it alone would look like one that hung.
@@ -253,7 +254,7 @@ class Worker(threading.Thread):
     def read_kernel_log(self):
         """Each problem that is new belongs to the test that ran."""
         lines = self.log.lines()
-        found = set(guest.find_problems(lines, []))
+        found = set(find_problems(lines, []))
         for n, line in enumerate(lines):
             name = output.started(line)
             if name.partition("@")[0] == self.running:

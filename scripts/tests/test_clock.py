@@ -12,14 +12,12 @@ from unittest import mock
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import clock  # noqa: E402  pylint: disable=wrong-import-position
-import initramfs  # noqa: E402  pylint: disable=wrong-import-position
-
-guest = initramfs.load_program(os.path.join(HERE, "..", "guest"))
+from guest import qemu  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def told(accelerator, qemu_args=""):
     with mock.patch.object(clock, "tsc_khz", return_value=1234567):
-        return guest.clock_rate(argparse.Namespace(qemu_args=qemu_args), ["-accel", accelerator])
+        return qemu.clock_rate(argparse.Namespace(qemu_args=qemu_args), ["-accel", accelerator])
 
 
 class Clock(unittest.TestCase):
