@@ -475,35 +475,6 @@ void tsr_gpu_read(TsrTest *t, uint64_t gpa, void *buf, uint32_t bytes)
     qtest_bufread(t->qts, t->bounce, buf, bytes);
 }
 
-uint32_t tsr_ref_div255(uint32_t x)
-{
-    return (x + 128 + ((x + 128) >> 8)) >> 8;
-}
-
-uint32_t tsr_ref_channel(uint32_t c, int i)
-{
-    return c >> (8 * i) & 0xff;
-}
-
-uint32_t tsr_ref_blend(uint32_t mode, uint32_t s, uint32_t d)
-{
-    uint32_t a = s >> 24, out = 0;
-
-    for (int i = 0; i < 4; i++) {
-        uint32_t sc = tsr_ref_channel(s, i), dc = tsr_ref_channel(d, i);
-        uint32_t c = sc;
-
-        if (mode == TSR_BLEND_ALPHA) {
-            c = i == 3 ? a + tsr_ref_div255(dc * (255 - a))
-                       : tsr_ref_div255(sc * a + dc * (255 - a));
-        } else if (mode == TSR_BLEND_PREMULTIPLIED) {
-            c = MIN(255, sc + tsr_ref_div255(dc * (255 - a)));
-        }
-        out |= c << (8 * i);
-    }
-    return out;
-}
-
 /* IEEE CRC-32, reflected, one bit at a time. */
 uint32_t tsr_crc32(const uint8_t *p, size_t bytes)
 {

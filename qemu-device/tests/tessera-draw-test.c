@@ -5,22 +5,13 @@
  */
 #include "qemu/osdep.h"
 #include "tessera-common.h"
+#include "tessera-ref.h"
 
 #define RW (TSR_SURF_READ | TSR_SURF_WRITE)
 #define W 160
 #define H 96
 #define TW 37
 #define TH 21
-
-typedef struct Vtx {
-    int32_t x, y, u, v;
-    uint32_t color;
-} Vtx;
-
-typedef struct Image {
-    uint32_t w, h, format;
-    uint32_t px[W * H];             /* raw texels */
-} Image;
 
 typedef struct Gpu {
     TsrTest *t;
@@ -31,183 +22,6 @@ static const uint32_t formats[] = {
     TSR_FORMAT_RGB565, TSR_FORMAT_XRGB8888, TSR_FORMAT_ARGB8888,
 };
 
-/* ---- Reference --------------------------------------------------------- */
-
-static uint32_t ref_mul(uint32_t a, uint32_t b)
-{
-    uint32_t out = 0;
-
-    for (int i = 0; i < 4; i++) {
-        uint32_t ac = tsr_ref_channel(a, i), bc = tsr_ref_channel(b, i);
-
-        out |= tsr_ref_div255(ac * bc) << (8 * i);
-    }
-    return out;
-}
-
-static uint32_t ref_unpack(uint32_t format, uint32_t raw)
-{
-    uint32_t r = raw >> 11 & 31, g = raw >> 5 & 63, b = raw & 31;
-
-    switch (format) {
-    case TSR_FORMAT_RGB565:
-        return 0xff000000 | (r * 8 + r / 4) << 16 | (g * 4 + g / 16) << 8 |
-               (b * 8 + b / 4);
-    case TSR_FORMAT_XRGB8888:
-        return raw | 0xff000000;
-    default:
-        return raw;
-    }
-}
-
-static uint32_t ref_pack(uint32_t format, uint32_t c)
-{
-    switch (format) {
-    case TSR_FORMAT_RGB565:
-        return tsr_ref_channel(c, 2) / 8 << 11 |
-               tsr_ref_channel(c, 1) / 4 << 5 | tsr_ref_channel(c, 0) / 8;
-    case TSR_FORMAT_XRGB8888:
-        return c | 0xff000000;
-    default:
-        return c;
-    }
-}
-
-static int64_t ref_floor(__int128_t a, __int128_t b)
-{
-    __int128_t q = a / b;
-
-    return q * b > a ? q - 1 : q;
-}
-
-static int64_t ref_wrap(int64_t i, int64_t size, bool repeat)
-{
-    if (repeat) {
-        return ((i % size) + size) % size;
-    }
-    return i < 0 ? 0 : i >= size ? size - 1 : i;
-}
-
-typedef struct RefTex {
-    const Image *image;
-    uint32_t x, y, w, h, sampler;
-} RefTex;
-
-static uint32_t ref_texel(const RefTex *t, int64_t x, int64_t y)
-{
-    bool repeat = t->sampler & TSR_SAMPLER_REPEAT;
-    uint32_t tx = t->x + ref_wrap(x, t->w, repeat);
-    uint32_t ty = t->y + ref_wrap(y, t->h, repeat);
-
-    return ref_unpack(t->image->format, t->image->px[ty * t->image->w + tx]);
-}
-
-static uint32_t ref_sample(const RefTex *t, int64_t u, int64_t v)
-{
-    uint32_t out = 0;
-
-    if (!(t->sampler & TSR_SAMPLER_LINEAR)) {
-        return ref_texel(t, ref_floor(u, 65536), ref_floor(v, 65536));
-    }
-    int64_t x = ref_floor(u - 32768, 65536), y = ref_floor(v - 32768, 65536);
-    uint32_t fx = (u - 32768 - x * 65536) / 256;
-    uint32_t fy = (v - 32768 - y * 65536) / 256;
-
-    for (int i = 0; i < 4; i++) {
-        uint32_t sum = 32768;
-
-        sum += tsr_ref_channel(ref_texel(t, x, y), i) * (256 - fx) * (256 - fy);
-        sum += tsr_ref_channel(ref_texel(t, x + 1, y), i) * fx * (256 - fy);
-        sum += tsr_ref_channel(ref_texel(t, x, y + 1), i) * (256 - fx) * fy;
-        sum += tsr_ref_channel(ref_texel(t, x + 1, y + 1), i) * fx * fy;
-        out |= sum / 65536 << (8 * i);
-    }
-    return out;
-}
-
-/* Twice the signed area of a, b and the point. */
-static int64_t ref_edge(const Vtx *a, const Vtx *b, int64_t px, int64_t py)
-{
-    return (int64_t)(b->x - a->x) * (py - a->y) -
-           (int64_t)(b->y - a->y) * (px - a->x);
-}
-
-static bool ref_covers(const Vtx *a, const Vtx *b, int64_t w)
-{
-    bool left = b->y < a->y, top = b->y == a->y && b->x > a->x;
-
-    return w > 0 || (w == 0 && (left || top));
-}
-
-static void ref_draw(Image *dst, const Vtx *in, const RefTex *tex,
-                     uint32_t blend, uint32_t color, const uint32_t *scissor)
-{
-    Vtx v[3] = { in[0], in[1], in[2] };
-    int64_t area = ref_edge(&v[0], &v[1], v[2].x, v[2].y), w[3];
-
-    if (!area) {
-        return;
-    }
-    if (area < 0) {
-        v[1] = in[2];
-        v[2] = in[1];
-        area = -area;
-    }
-    for (uint32_t y = scissor[1]; y < MIN(scissor[3], dst->h); y++) {
-        for (uint32_t x = scissor[0]; x < MIN(scissor[2], dst->w); x++) {
-            uint32_t *p = &dst->px[y * dst->w + x], c = 0;
-            bool in_all = true;
-
-            for (int i = 0; i < 3; i++) {
-                const Vtx *a = &v[(i + 1) % 3], *b = &v[(i + 2) % 3];
-
-                w[i] = ref_edge(a, b, x * 256 + 128, y * 256 + 128);
-                in_all = in_all && ref_covers(a, b, w[i]);
-            }
-            if (!in_all) {
-                continue;
-            }
-            for (int i = 0; i < 4; i++) {
-                __int128_t sum = area / 2;
-
-                for (int j = 0; j < 3; j++) {
-                    sum += (__int128_t)w[j] * tsr_ref_channel(v[j].color, i);
-                }
-                c |= (uint32_t)ref_floor(sum, area) << (8 * i);
-            }
-            if (tex) {
-                __int128_t u = 0, vv = 0;
-
-                for (int j = 0; j < 3; j++) {
-                    u += (__int128_t)w[j] * v[j].u;
-                    vv += (__int128_t)w[j] * v[j].v;
-                }
-                c = ref_mul(ref_sample(tex, ref_floor(u, area),
-                                       ref_floor(vv, area)), c);
-            }
-            c = ref_mul(c, color);
-            *p = ref_pack(dst->format,
-                          tsr_ref_blend(blend, c, ref_unpack(dst->format, *p)));
-        }
-    }
-}
-
-static void ref_blit(Image *dst, const uint32_t *d, const RefTex *tex,
-                     uint32_t blend, uint32_t color)
-{
-    for (uint32_t j = 0; j < d[3]; j++) {
-        for (uint32_t i = 0; i < d[2]; i++) {
-            int64_t u = (2 * (int64_t)i + 1) * tex->w * 65536 / (2 * d[2]);
-            int64_t v = (2 * (int64_t)j + 1) * tex->h * 65536 / (2 * d[3]);
-            uint32_t *p = &dst->px[(d[1] + j) * dst->w + d[0] + i];
-            uint32_t c = ref_mul(ref_sample(tex, u, v), color);
-
-            *p = ref_pack(dst->format,
-                          tsr_ref_blend(blend, c, ref_unpack(dst->format, *p)));
-        }
-    }
-}
-
 /* ---- Device side ------------------------------------------------------- */
 
 static uint32_t format_bytes(uint32_t format)
@@ -215,7 +29,7 @@ static uint32_t format_bytes(uint32_t format)
     return format == TSR_FORMAT_RGB565 ? 2 : 4;
 }
 
-static TsrSurf surface(uint64_t base, const Image *m, uint32_t layout)
+static TsrSurf surface(uint64_t base, const TsrImage *m, uint32_t layout)
 {
     uint32_t row = m->w * format_bytes(m->format);
     TsrSurf s = {
@@ -231,7 +45,7 @@ static TsrSurf surface(uint64_t base, const Image *m, uint32_t layout)
  * Copy an image into a surface of any layout (upload) or out of it (compare).
  * COPY converts between the layouts.
  */
-static void upload(Gpu *g, uint64_t base, const Image *m, uint32_t layout)
+static void upload(Gpu *g, uint64_t base, const TsrImage *m, uint32_t layout)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
     TsrSurf s = surface(base, m, layout);
@@ -255,7 +69,8 @@ static void upload(Gpu *g, uint64_t base, const Image *m, uint32_t layout)
     tsr_run_ok(g->t, PAGING, c);
 }
 
-static void compare(Gpu *g, uint64_t base, const Image *want, uint32_t layout)
+static void compare(Gpu *g, uint64_t base, const TsrImage *want,
+                    uint32_t layout)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
     TsrSurf s = surface(base, want, layout);
@@ -280,7 +95,7 @@ static void compare(Gpu *g, uint64_t base, const Image *want, uint32_t layout)
     }
 }
 
-static void put_vertices(Gpu *g, const Vtx *v, uint32_t n)
+static void put_vertices(Gpu *g, const TsrVertex *v, uint32_t n)
 {
     g_autofree uint8_t *raw = g_malloc0(n * TSR_VERTEX_BYTES);
 
@@ -306,7 +121,7 @@ static void start(Gpu *g, const char *props)
     tsr_load_firmware(g->t);
 }
 
-static void random_image(Image *m, uint32_t w, uint32_t h, uint32_t format)
+static void random_image(TsrImage *m, uint32_t w, uint32_t h, uint32_t format)
 {
     m->w = w;
     m->h = h;
@@ -349,8 +164,8 @@ static void test_coverage(void)
     enum { N = 12 };
     static const uint32_t whole[] = { 0, 0, W, H };
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
-    g_autofree Image *m = g_new0(Image, 1);
-    Vtx grid[N + 1][N + 1], v[N * N * 6];
+    g_autofree TsrImage *m = g_new0(TsrImage, 1);
+    TsrVertex grid[N + 1][N + 1], v[N * N * 6];
     TsrSurf s;
     uint32_t n = 0;
     Gpu g;
@@ -366,7 +181,7 @@ static void test_coverage(void)
              * Corners move by less than a quarter of a cell, so cells stay
              * convex.
              */
-            grid[y][x] = (Vtx) {
+            grid[y][x] = (TsrVertex) {
                 .x = x * W * 256 / N + jx,
                 .y = y * H * 256 / N + jy,
                 .color = 0x00010101,
@@ -383,7 +198,7 @@ static void test_coverage(void)
     }
     for (int y = 0; y < N; y++) {
         for (int x = 0; x < N; x++) {
-            Vtx *a = &grid[y][x], *b = &grid[y + 1][x];
+            TsrVertex *a = &grid[y][x], *b = &grid[y + 1][x];
 
             v[n++] = a[0];
             v[n++] = (x + y) % 2 ? a[1] : b[0];
@@ -418,14 +233,14 @@ static void test_top_left(void)
 {
     static const uint32_t whole[] = { 0, 0, W, H };
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
-    g_autofree Image *m = g_new0(Image, 1);
-    Vtx q[4], v[6];
+    g_autofree TsrImage *m = g_new0(TsrImage, 1);
+    TsrVertex q[4], v[6];
     TsrSurf s;
     Gpu g;
 
     start(&g, "");
     for (int i = 0; i < 4; i++) {
-        q[i] = (Vtx) { .x = (i % 2 ? 20 : 10) * 256 + 128,
+        q[i] = (TsrVertex) { .x = (i % 2 ? 20 : 10) * 256 + 128,
                        .y = (i / 2 ? 18 : 8) * 256 + 128,
                        .color = 0xff112233 };
     }
@@ -449,9 +264,9 @@ static void test_top_left(void)
     tsr_stop(g.t);
 }
 
-static Vtx random_vertex(int spread)
+static TsrVertex random_vertex(int spread)
 {
-    return (Vtx) {
+    return (TsrVertex) {
         .x = g_test_rand_int_range(-spread * 256, (W + spread) * 256),
         .y = g_test_rand_int_range(-spread * 256, (H + spread) * 256),
         .u = g_test_rand_int_range(-TW * 65536, 2 * TW * 65536),
@@ -467,8 +282,8 @@ static Vtx random_vertex(int spread)
 static void test_random(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
-    g_autofree Image *m = g_new0(Image, 1), *tex = g_new0(Image, 1);
-    Vtx v[9];
+    g_autofree TsrImage *m = g_new0(TsrImage, 1), *tex = g_new0(TsrImage, 1);
+    TsrVertex v[9];
     Gpu g;
 
     start(&g, "");
@@ -479,7 +294,7 @@ static void test_random(void)
         uint32_t color = round % 5 ? g_test_rand_int() : 0xffffffff;
         bool textured = round % 7 != 0;
         uint32_t sc[4] = { 3, 5, W - 7, H - 2 };
-        RefTex rt = { tex, 0, 0, TW, TH, sampler };
+        TsrTexture rt = { tex, 0, 0, TW, TH, sampler };
         TsrSurf ts, ss;
 
         if (round % 4 == 0) {
@@ -505,7 +320,7 @@ static void test_random(void)
                   blend, color, sc);
         tsr_run_ok(g.t, RENDER, c);
         for (int i = 0; i < 9; i += 3) {
-            ref_draw(m, v + i, textured ? &rt : NULL, blend, color, sc);
+            tsr_ref_draw(m, v + i, textured ? &rt : NULL, blend, color, sc);
         }
         compare(&g, g.target, m, tl);
     }
@@ -517,14 +332,14 @@ static void test_random(void)
  * Draw a texture over the whole target, one texel per pixel, starting at texel
  * coordinates @u and @v.
  */
-static void draw_unscaled(Gpu *g, Image *m, const RefTex *rt, uint32_t layout,
-                          int32_t sign, int32_t u, int32_t v)
+static void draw_unscaled(Gpu *g, TsrImage *m, const TsrTexture *rt,
+                          uint32_t layout, int32_t sign, int32_t u, int32_t v)
 {
     const uint32_t whole[] = { 0, 0, m->w, m->h };
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
     TsrSurf ts = surface(g->target, m, TSR_LAYOUT_TILE4K);
     TsrSurf ss = surface(g->texture, rt->image, layout);
-    Vtx vtx[6];
+    TsrVertex vtx[6];
 
     upload(g, g->target, m, TSR_LAYOUT_TILE4K);
     upload(g, g->texture, rt->image, layout);
@@ -532,15 +347,16 @@ static void draw_unscaled(Gpu *g, Image *m, const RefTex *rt, uint32_t layout,
         int32_t x = (i < 3 ? i == 1 : i != 4) * m->w;
         int32_t y = (i < 3 ? i == 2 : i != 3) * m->h;
 
-        vtx[i] = (Vtx) { x * 256, y * 256, sign * x * 65536 + u, y * 65536 + v,
-                         0xffffffff };
+        vtx[i] = (TsrVertex) {
+            x * 256, y * 256, sign * x * 65536 + u, y * 65536 + v, 0xffffffff,
+        };
     }
     put_vertices(g, vtx, 6);
     emit_draw(c, &ts, &ss, g->vertices, 6, rt->sampler, TSR_BLEND_NONE,
               0xffffffff, whole);
     tsr_run_ok(g->t, RENDER, c);
-    ref_draw(m, vtx, rt, TSR_BLEND_NONE, 0xffffffff, whole);
-    ref_draw(m, vtx + 3, rt, TSR_BLEND_NONE, 0xffffffff, whole);
+    tsr_ref_draw(m, vtx, rt, TSR_BLEND_NONE, 0xffffffff, whole);
+    tsr_ref_draw(m, vtx + 3, rt, TSR_BLEND_NONE, 0xffffffff, whole);
     compare(g, g->target, m, TSR_LAYOUT_TILE4K);
 }
 
@@ -553,12 +369,12 @@ static void draw_unscaled(Gpu *g, Image *m, const RefTex *rt, uint32_t layout,
 static void test_unscaled(void)
 {
     static const int32_t shifts[] = { 0, -9 * 65536, 70 * 65536, 0x4000, 0x60 };
-    g_autofree Image *m = g_new0(Image, 1), *tex = g_new0(Image, 1);
+    g_autofree TsrImage *m = g_new0(TsrImage, 1), *tex = g_new0(TsrImage, 1);
     Gpu g;
 
     start(&g, "strict=on");
     for (uint32_t round = 0; round < 3 * 3 * 4 * 5; round++) {
-        RefTex rt = { tex, 0, 0, 100, 50, round / 9 % 4 };
+        TsrTexture rt = { tex, 0, 0, 100, 50, round / 9 % 4 };
 
         random_image(m, W, H, TSR_FORMAT_ARGB8888);
         random_image(tex, 100, 50, formats[round % 3]);
@@ -578,13 +394,13 @@ static void test_unscaled(void)
 static void test_narrow(void)
 {
     static const uint32_t widths[] = { 1, 2, 3, 5, 8, 31, 100 };
-    g_autofree Image *m = g_new0(Image, 1), *tex = g_new0(Image, 1);
+    g_autofree TsrImage *m = g_new0(TsrImage, 1), *tex = g_new0(TsrImage, 1);
     Gpu g;
 
     start(&g, "strict=on");
     for (uint32_t round = 0; round < 3 * 3 * 2 * ARRAY_SIZE(widths); round++) {
         uint32_t w = widths[round / 18];
-        RefTex rt = {
+        TsrTexture rt = {
             tex, 0, 0, w, 7,
             TSR_SAMPLER_REPEAT | (round / 9 % 2 ? TSR_SAMPLER_LINEAR : 0),
         };
@@ -605,9 +421,9 @@ static void test_aperture(void)
 {
     static const uint32_t whole[] = { 0, 0, W, H };
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
-    g_autofree Image *m = g_new0(Image, 1), *tex = g_new0(Image, 1);
+    g_autofree TsrImage *m = g_new0(TsrImage, 1), *tex = g_new0(TsrImage, 1);
     uint64_t pages[64], ram;
-    Vtx v[3];
+    TsrVertex v[3];
     Gpu g;
 
     start(&g, "");
@@ -621,7 +437,7 @@ static void test_aperture(void)
     g.target = tsr_seg_base(g.t, 4);
     g.texture = g.target + 32 * 4096;
     for (uint32_t round = 0; round < 9; round++) {
-        RefTex rt = { tex, 0, 0, TW, TH, TSR_SAMPLER_LINEAR };
+        TsrTexture rt = { tex, 0, 0, TW, TH, TSR_SAMPLER_LINEAR };
         uint32_t tl = round % 3, sl = round / 3;
         TsrSurf ts, ss;
 
@@ -639,7 +455,7 @@ static void test_aperture(void)
         emit_draw(c, &ts, &ss, g.vertices, 3, TSR_SAMPLER_LINEAR,
                   TSR_BLEND_ALPHA, 0xffffffff, whole);
         tsr_run_ok(g.t, RENDER, c);
-        ref_draw(m, v, &rt, TSR_BLEND_ALPHA, 0xffffffff, whole);
+        tsr_ref_draw(m, v, &rt, TSR_BLEND_ALPHA, 0xffffffff, whole);
         compare(&g, g.target, m, tl);
     }
     tsr_expect_no_errors(g.t);
@@ -653,7 +469,7 @@ static void test_aperture(void)
 static void test_blit(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
-    g_autofree Image *m = g_new0(Image, 1), *tex = g_new0(Image, 1);
+    g_autofree TsrImage *m = g_new0(TsrImage, 1), *tex = g_new0(TsrImage, 1);
     Gpu g;
 
     start(&g, "");
@@ -661,7 +477,7 @@ static void test_blit(void)
         uint32_t blend = round % 3, sampler = round / 3 % 2;
         uint32_t color = round % 2 ? 0xffffffff : g_test_rand_int();
         uint32_t tl = round / 6 % 3, sl = round % 3;
-        RefTex rt = { tex, 3, 2, g_test_rand_int_range(1, TW - 3),
+        TsrTexture rt = { tex, 3, 2, g_test_rand_int_range(1, TW - 3),
                       g_test_rand_int_range(1, TH - 2), sampler };
         uint32_t d[4] = { 11, 13, g_test_rand_int_range(1, W - 11),
                           g_test_rand_int_range(1, H - 13) };
@@ -684,7 +500,7 @@ static void test_blit(void)
                 d[2] | d[3] << 16, rt.x | rt.y << 16, rt.w | rt.h << 16,
                 sampler | blend << 8, color, 0);
         tsr_run_ok(g.t, RENDER, c);
-        ref_blit(m, d, &rt, blend, color);
+        tsr_ref_blit(m, d, &rt, blend, color);
         compare(&g, g.target, m, tl);
     }
     tsr_expect_no_errors(g.t);
@@ -696,9 +512,9 @@ static void test_errors(void)
 {
     static const uint32_t whole[] = { 0, 0, W, H };
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
-    g_autofree Image *m = g_new0(Image, 1);
+    g_autofree TsrImage *m = g_new0(TsrImage, 1);
     TsrSurf s, bad;
-    Vtx v[3] = { 0 };
+    TsrVertex v[3] = { 0 };
     uint32_t draw;
     Gpu g;
 
@@ -796,7 +612,7 @@ static void test_long_draw(void)
         .format = TSR_FORMAT_ARGB8888, .access = RW, .pitch = 8192,
         .width = 2048, .height = 2048, .limit = 8192 * 2048,
     };
-    Vtx v[3 * 64] = { 0 };
+    TsrVertex v[3 * 64] = { 0 };
     uint64_t seqno;
     Gpu g;
 

@@ -8,6 +8,7 @@
  */
 #include "qemu/osdep.h"
 #include "tessera-common.h"
+#include "tessera-ref.h"
 
 #define RW (TSR_SURF_READ | TSR_SURF_WRITE)
 #define SIZE            64              /* width and height of images */
