@@ -1,25 +1,19 @@
 /*
  * Tessera virtual GPU: access to memory
  *
- * The only unit that reaches VRAM and guest RAM, on behalf of a requester
+ * The only core unit that reaches VRAM and guest RAM, on behalf of a requester
  * (TesseraMaster). It hands out runs of host memory. Strict mode checks a run
  * of VRAM before it is used. Afterwards, the written part of the run becomes
- * valid and dirty. Bus addresses go through the device's own address space, and
- * each access checks that they are plain RAM, so it calls no other device and
- * needs no BQL (ram-map.h). tessera_iommu.c handles an IOMMU on the way. Called
- * from engine threads and, under the BQL, for registers. No other lock is held.
+ * valid and dirty. The host finds guest RAM and marks written bytes
+ * (TesseraHostOps). Called from engine threads and, under the BQL, for
+ * registers. No other lock is held.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "tessera_compat.h"
 #include "qemu/atomic.h"
-#include COMPAT_RAMBLOCK_API_H
-#include "migration/misc.h"
-#include "tessera.h"
-#include "tessera_dirty.h"
-#include "tessera_iommu.h"
-#include "tessera_range_view.h"
+#include "qemu/bswap.h"
+#include "tessera_core.h"
 #include "tessera_strict.h"
 #include "trace.h"
 
@@ -30,13 +24,14 @@ void tessera_master_init(TesseraMaster *m, TesseraState *s, uint32_t id)
     m->s = s;
     m->id = id;
     m->fault_slot = TESSERA_NO_SLOT;
-    ram_map_init(&m->ram, pci_get_address_space(PCI_DEVICE(s)));
+    s->ops->map_init(m);
     m->bounce = g_malloc(TESSERA_BOUNCE_BYTES);
     m->sink = g_malloc(TESSERA_NULL_BYTES);
 }
 
 void tessera_master_fini(TesseraMaster *m)
 {
+    m->s->ops->map_fini(m);
     g_free(m->bounce);
     g_free(m->sink);
     m->bounce = m->sink = NULL;
@@ -92,45 +87,12 @@ uint32_t tessera_leave(TesseraMaster *m)
  */
 void tessera_access_enter(TesseraMaster *m)
 {
-    ram_map_enter(&m->ram);
+    m->s->ops->ram_enter(m);
 }
 
 void tessera_access_leave(TesseraMaster *m)
 {
-    ram_map_leave(&m->ram);
-}
-
-/* Find the run of RAM that contains @addr, or NULL. */
-static const RamRun *find(TesseraMaster *m, uint64_t addr, uint64_t len,
-                          bool write)
-{
-    const RamRun *found;
-
-    if (ram_map_lookup(&m->ram, addr, write, &found)) {
-        return found;
-    }
-    tessera_iommu_find(m, addr, len, write);
-    return ram_map_first(&m->ram);
-}
-
-/* Behind an IOMMU a run ends with the IOMMU's page. */
-static bool map_ram(TesseraMaster *m, uint64_t addr, TesseraRun *run)
-{
-    const RamRun *found = find(m, addr, run->len, run->write);
-    uint64_t in_run;
-
-    if (!found) {
-        return false;
-    }
-    in_run = addr - found->addr;
-    run->len = MIN(run->len, found->len - in_run);
-    run->ptr = found->host + in_run;
-    run->mr = found->mr;
-    run->mr_offset = found->offset + in_run;
-    if (!run->write) {
-        fuzz_dma_read_cb(addr, run->len, run->mr);
-    }
-    return true;
+    m->s->ops->ram_leave(m);
 }
 
 /*
@@ -150,8 +112,7 @@ uint32_t tessera_ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
     run->write = write;
     run->len = len;
     tessera_access_enter(m);
-    /* The swizzling window holds copies for CPUs, so refuse it. */
-    if (!map_ram(m, addr, run) || run->mr == &m->s->swizzle_window) {
+    if (!m->s->ops->ram_find(m, addr, run)) {
         tessera_access_leave(m);
         return tessera_fault(m, TSR_ERR_DMA, m->fault_slot, addr);
     }
@@ -170,7 +131,7 @@ uint32_t tessera_null_begin(TesseraMaster *m, uint64_t len, bool write,
     run->is_vram = false;
     run->write = write;
     run->len = MIN(len, TESSERA_NULL_BYTES);
-    run->mr = NULL;
+    run->ram = NULL;
     run->ptr = write ? m->sink : zeroes;
     tessera_access_enter(m);
     return TSR_ERR_NONE;
@@ -284,9 +245,9 @@ uint32_t tessera_vram_begin(TesseraMaster *m, uint64_t offset, uint64_t len,
 
 static void mark_dirty(TesseraMaster *m, uint64_t offset, uint64_t len)
 {
-    if (!tessera_dirty_join(&m->dirty, offset, len)) {
+    if (!tessera_span_join(&m->dirty, offset, len)) {
         tessera_access_flush(m);
-        tessera_dirty_join(&m->dirty, offset, len);
+        tessera_span_join(&m->dirty, offset, len);
     }
 }
 
@@ -298,8 +259,9 @@ void tessera_access_flush(TesseraMaster *m)
 {
     TesseraSpan span = m->dirty;
 
-    if (tessera_dirty_mark(m->s->vram, &m->dirty)) {
-        tessera_range_views_refresh(m->s, span.lo, span.hi - span.lo);
+    m->dirty.lo = m->dirty.hi = 0;
+    if (span.lo < span.hi) {
+        m->s->ops->vram_written(m->s, span.lo, span.hi - span.lo);
     }
 }
 
@@ -309,8 +271,8 @@ uint32_t tessera_run_end(TesseraMaster *m, TesseraRun *run, uint64_t done)
     uint32_t err = TSR_ERR_NONE;
 
     if (!run->is_vram) {
-        if (run->write && done && run->mr) {
-            ram_map_written(&m->ram, run->mr, run->mr_offset, run->ptr, done);
+        if (run->write && done && run->ram) {
+            m->s->ops->ram_written(m, run, done);
         }
         tessera_access_leave(m);
         return TSR_ERR_NONE;
@@ -340,21 +302,13 @@ void tessera_run_fail(TesseraMaster *m, TesseraRun *run)
 }
 
 /*
- * Zero VRAM. For whole pages of the host, discard the memory instead of writing
- * it, which is quicker, most of all for pages that were never written.
- * Preallocated memory is never discarded.
+ * Zero VRAM. Giving the memory back to the host is quicker than writing it,
+ * most of all for pages that were never written.
  */
 void tessera_vram_discard(TesseraMaster *m, uint64_t offset, uint64_t len)
 {
-    TesseraState *s = m->s;
-
-    /* Do not discard pages that postcopy received or a snapshot has saved. */
-    if (s->vram_stays || ram_block_discard_is_disabled() ||
-        migration_in_incoming_postcopy() ||
-        migration_in_bg_snapshot() ||
-        !QEMU_IS_ALIGNED(offset | len, qemu_ram_pagesize(s->vram->ram_block)) ||
-        ram_block_discard_range(s->vram->ram_block, offset, len)) {
-        memset(s->vram_ptr + offset, 0, len);
+    if (!m->s->ops->vram_discard(m->s, offset, len)) {
+        memset(m->s->vram_ptr + offset, 0, len);
     }
     mark_dirty(m, offset, len);
 }

@@ -6,10 +6,7 @@
 #ifndef HW_DISPLAY_TESSERA_ACCESS_H
 #define HW_DISPLAY_TESSERA_ACCESS_H
 
-#include "tessera_compat.h"
 #include "qemu/atomic.h"
-#include COMPAT_MEMORY_H
-#include "ram-map.h"
 
 typedef struct TesseraState TesseraState;
 typedef struct TesseraTlb TesseraTlb;
@@ -65,7 +62,7 @@ typedef struct TesseraMaster {
     uint8_t *bounce;            /* TESSERA_BOUNCE_BYTES */
     uint8_t *sink;              /* TESSERA_NULL_BYTES */
 
-    RamMap ram;                 /* cache of guest RAM lookups */
+    struct RamMap *map;         /* the host's cache of lookups of guest RAM */
 } TesseraMaster;
 
 /*
@@ -79,11 +76,37 @@ typedef struct TesseraRun {
     uint64_t pitch;
     uint64_t vram_offset;
     uint32_t slot;
-    MemoryRegion *mr;           /* RAM region; NULL: nothing to mark */
-    uint64_t mr_offset;
+    void *ram;                  /* guest RAM, for the host to mark; or NULL */
+    uint64_t ram_offset;
     bool is_vram;
     bool write;
 } TesseraRun;
+
+#define TESSERA_SPAN_GAP    (64 * 1024)         /* largest gap that is joined */
+#define TESSERA_SPAN_MOST   (4 * 1024 * 1024)   /* largest joined span */
+
+/*
+ * Join a written range to the span, so that one call marks many writes. Returns
+ * false, with the span unchanged, if the span has to be marked first.
+ */
+static inline bool tessera_span_join(TesseraSpan *span, uint64_t offset,
+                                     uint64_t len)
+{
+    uint64_t end = offset + len;
+
+    if (span->lo >= span->hi) {
+        *span = (TesseraSpan) { .lo = offset, .hi = end };
+        return true;
+    }
+    if (offset > span->hi + TESSERA_SPAN_GAP ||
+        end + TESSERA_SPAN_GAP < span->lo ||
+        span->hi - span->lo >= TESSERA_SPAN_MOST) {
+        return false;
+    }
+    span->lo = MIN(span->lo, offset);
+    span->hi = MAX(span->hi, end);
+    return true;
+}
 
 void tessera_master_init(TesseraMaster *m, TesseraState *s, uint32_t id);
 void tessera_master_fini(TesseraMaster *m);

@@ -30,9 +30,11 @@
 #define BAR_SIZE_BITS 0x00003f00
 #define BAR_REG (PCI_BASE_ADDRESS_0 + 4 * TSR_BAR_VRAM)
 
+/* ---- Size ---------------------------------------------------------------- */
+
 static bool can_resize(const TesseraState *s)
 {
-    return s->cfg.resizable_bar && pci_is_express(PCI_DEVICE(s));
+    return s->cfg.resizable_bar && pci_is_express(PCI_DEVICE(tessera_pci(s)));
 }
 
 /* The size that the BAR needs to show @memory bytes. */
@@ -59,15 +61,16 @@ static uint64_t bytes_at_last(const TesseraState *s)
  */
 static void set_bytes(TesseraState *s, uint64_t bytes)
 {
+    TesseraPCIState *d = tessera_pci(s);
     uint64_t half = s->cfg.swizzle_ranges ? bytes / 2 : bytes;
     bool all = s->rebar && half >= s->memory_bytes;
 
     memory_region_transaction_begin();
-    memory_region_set_size(&s->vram_bar, bytes);
-    memory_region_set_size(&s->vram_alias,
+    memory_region_set_size(&d->vram_bar, bytes);
+    memory_region_set_size(&d->vram_alias,
                            all ? s->memory_bytes : s->visible_bytes);
     if (s->cfg.swizzle_ranges) {
-        memory_region_set_address(&s->swizzle_window, half);
+        memory_region_set_address(&d->swizzle_window, half);
         s->swizzle_window_offset = half;
     }
     memory_region_transaction_commit();
@@ -84,7 +87,7 @@ static void set_bytes(TesseraState *s, uint64_t bytes)
 
 static uint8_t *control(TesseraState *s)
 {
-    return PCI_DEVICE(s)->config + s->rebar + PCI_REBAR_CTRL;
+    return PCI_DEVICE(tessera_pci(s))->config + s->rebar + PCI_REBAR_CTRL;
 }
 
 void tessera_bar_tell(TesseraState *s)
@@ -109,7 +112,7 @@ static bool is_offered(const TesseraState *s, uint64_t bytes)
 /* Address bits below the size read as zero, as for any BAR. */
 static void resize(TesseraState *s, uint64_t bytes)
 {
-    PCIDevice *pdev = PCI_DEVICE(s);
+    PCIDevice *pdev = PCI_DEVICE(tessera_pci(s));
     uint64_t addr = pci_get_quad(pdev->config + BAR_REG);
 
     trace_tessera_bar_resize(s->bar_bytes, bytes);
@@ -120,21 +123,59 @@ static void resize(TesseraState *s, uint64_t bytes)
                  addr & (~(bytes - 1) | ~PCI_BASE_ADDRESS_MEM_MASK));
 }
 
+/* ---- The window, if it is emulated --------------------------------------- */
+
+static uint64_t window_read(void *opaque, hwaddr addr, unsigned size)
+{
+    TesseraState *s = opaque;
+    uint8_t buf[8];
+
+    if (s->gone || !tessera_swizzle_range_access(s, addr, buf, size, false)) {
+        return UINT64_MAX;
+    }
+    return ldn_le_p(buf, size);
+}
+
+static void window_write(void *opaque, hwaddr addr, uint64_t value,
+                         unsigned size)
+{
+    TesseraState *s = opaque;
+    uint8_t buf[8];
+
+    if (s->gone) {
+        return;
+    }
+    stn_le_p(buf, size, value);
+    tessera_swizzle_range_access(s, addr, buf, size, true);
+}
+
+static const MemoryRegionOps window_ops = {
+    .read = window_read,
+    .write = window_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+    .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+};
+
+/* ---- Life cycle ---------------------------------------------------------- */
+
 void tessera_bar_init(TesseraState *s)
 {
-    memory_region_init(&s->vram_bar, OBJECT(s), "tessera.vram-bar",
+    TesseraPCIState *d = tessera_pci(s);
+
+    memory_region_init(&d->vram_bar, OBJECT(d), "tessera.vram-bar",
                        bytes_at_first(s));
-    memory_region_init_alias(&s->vram_alias, OBJECT(s), "tessera.vram-visible",
-                             s->vram, 0, s->visible_bytes);
-    memory_region_add_subregion(&s->vram_bar, 0, &s->vram_alias);
+    memory_region_init_alias(&d->vram_alias, OBJECT(d), "tessera.vram-visible",
+                             d->vram, 0, s->visible_bytes);
+    memory_region_add_subregion(&d->vram_bar, 0, &d->vram_alias);
     if (s->cfg.swizzle_ranges) {
         if (!tessera_range_views_init(s)) {
-            memory_region_init_io(&s->swizzle_window, OBJECT(s),
-                                  &tessera_swizzle_window_ops, s,
+            memory_region_init_io(&d->swizzle_window, OBJECT(d),
+                                  &window_ops, s,
                                   "tessera.swizzle-window", s->visible_bytes);
         }
-        memory_region_add_subregion(&s->vram_bar, bytes_at_first(s) / 2,
-                                    &s->swizzle_window);
+        memory_region_add_subregion(&d->vram_bar, bytes_at_first(s) / 2,
+                                    &d->swizzle_window);
     }
     set_bytes(s, bytes_at_first(s));
 }
@@ -142,16 +183,18 @@ void tessera_bar_init(TesseraState *s)
 /* A subregion holds a reference to the device, so remove them all. */
 void tessera_bar_fini(TesseraState *s)
 {
-    memory_region_del_subregion(&s->vram_bar, &s->vram_alias);
+    TesseraPCIState *d = tessera_pci(s);
+
+    memory_region_del_subregion(&d->vram_bar, &d->vram_alias);
     if (s->cfg.swizzle_ranges) {
-        memory_region_del_subregion(&s->vram_bar, &s->swizzle_window);
+        memory_region_del_subregion(&d->vram_bar, &d->swizzle_window);
         tessera_range_views_fini(s);
     }
 }
 
 void tessera_bar_offer(TesseraState *s)
 {
-    PCIDevice *pdev = PCI_DEVICE(s);
+    PCIDevice *pdev = PCI_DEVICE(tessera_pci(s));
     uint64_t sizes = bytes_at_first(s) | bytes_at_last(s);
 
     if (!can_resize(s)) {
@@ -169,7 +212,7 @@ void tessera_bar_offer(TesseraState *s)
 void tessera_bar_config_write(PCIDevice *pdev, uint32_t addr, uint32_t val,
                               int len)
 {
-    TesseraState *s = TESSERA(pdev);
+    TesseraState *s = &TESSERA(pdev)->state;
     uint64_t bytes;
 
     pci_default_write_config(pdev, addr, val, len);
@@ -196,7 +239,7 @@ void tessera_bar_reset(TesseraState *s)
 
 bool tessera_bar_load(TesseraState *s)
 {
-    PCIDevice *pdev = PCI_DEVICE(s);
+    PCIDevice *pdev = PCI_DEVICE(tessera_pci(s));
     uint16_t command = pci_get_word(pdev->config + PCI_COMMAND);
 
     if (!s->rebar || chosen_bytes(s) == s->bar_bytes) {

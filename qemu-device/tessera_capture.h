@@ -6,6 +6,7 @@
 #ifndef HW_DISPLAY_TESSERA_CAPTURE_H
 #define HW_DISPLAY_TESSERA_CAPTURE_H
 
+#include "tessera.h"
 #include "tessera_head.h"
 
 void tessera_crc_enable(TesseraHead *h, bool on);

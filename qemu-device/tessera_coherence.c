@@ -113,7 +113,8 @@ static uint32_t ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
 {
     uint32_t err = tessera_ram_begin(m, addr, len, write, injectable, run);
 
-    if (!err && (run->mr == m->s->vram || run->mr == &m->s->ha.ram.mr)) {
+    if (!err && (run->ram == tessera_pci(m->s)->vram ||
+                 run->ram == &m->s->ha->ram.mr)) {
         tessera_run_end(m, run, 0);
         return tessera_fault(m, TSR_ERR_DMA, m->fault_slot, addr);
     }
@@ -140,7 +141,7 @@ uint32_t tessera_coherence_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
         referee(m, page, addr, run);
     }
     run->ptr = page->mem + at;
-    run->mr = NULL;
+    run->ram = NULL;
     return TSR_ERR_NONE;
 }
 

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "tessera_copy.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"

@@ -6,6 +6,7 @@
 #ifndef HW_DISPLAY_TESSERA_CRTC_H
 #define HW_DISPLAY_TESSERA_CRTC_H
 
+#include "tessera.h"
 #include "tessera_head.h"
 
 void tessera_crtc_init(TesseraHead *h);

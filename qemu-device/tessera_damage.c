@@ -31,6 +31,8 @@
 static void damage_heads(TesseraState *s, DirtyBitmapSnapshot *snap,
                          uint64_t from, uint64_t end)
 {
+    MemoryRegion *vram = tessera_pci(s)->vram;
+
     for (uint32_t i = 0; i < s->num_heads; i++) {
         TesseraHead *h = &s->heads[i];
 
@@ -42,8 +44,8 @@ static void damage_heads(TesseraState *s, DirtyBitmapSnapshot *snap,
             }
             last = MIN(at + bytes, end);
             at = MAX(at, from);
-            if (at < last && memory_region_snapshot_get_dirty(s->vram, snap,
-                                                              at, last - at)) {
+            if (at < last && memory_region_snapshot_get_dirty(vram, snap,
+                                                             at, last - at)) {
                 h->damaged = DRAW_TWICE;
             }
         }
@@ -59,7 +61,7 @@ static void take_marks(TesseraState *s, const uint32_t *regs)
     if (!tessera_plane_memory(s, regs, &at, &bytes)) {
         return;
     }
-    snap = ram_dirty_take(s->vram, at, bytes);
+    snap = ram_dirty_take(tessera_pci(s)->vram, at, bytes);
     if (!snap) {
         return;
     }
@@ -72,7 +74,7 @@ static void set_log(TesseraState *s, bool log)
 {
     s->logging = log;
     memory_region_transaction_begin();
-    memory_region_set_log(s->vram, log, DIRTY_MEMORY_VGA);
+    memory_region_set_log(tessera_pci(s)->vram, log, DIRTY_MEMORY_VGA);
     tessera_host_aperture_log(s, log);
     memory_region_transaction_commit();
 }
@@ -91,7 +93,7 @@ static void watch(TesseraState *s)
     for (uint32_t i = 0; i < s->num_heads; i++) {
         tessera_damage_all(&s->heads[i]);
     }
-    timer_mod(s->log_timer, tessera_clock_ns() + UNWATCHED_NS);
+    timer_mod(tessera_pci(s)->log_timer, tessera_clock_ns() + UNWATCHED_NS);
 }
 
 static void log_timer(void *opaque)
@@ -100,7 +102,7 @@ static void log_timer(void *opaque)
 
     if (s->looked) {
         s->looked = false;
-        timer_mod(s->log_timer, tessera_clock_ns() + UNWATCHED_NS);
+        timer_mod(tessera_pci(s)->log_timer, tessera_clock_ns() + UNWATCHED_NS);
     } else {
         set_log(s, false);
     }
@@ -136,13 +138,15 @@ void tessera_damage_all(TesseraHead *h)
 
 void tessera_damage_init(TesseraState *s)
 {
-    s->log_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, log_timer, s);
+    tessera_pci(s)->log_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, log_timer, s);
 }
 
 void tessera_damage_fini(TesseraState *s)
 {
-    timer_free(s->log_timer);
-    s->log_timer = NULL;
+    TesseraPCIState *d = tessera_pci(s);
+
+    timer_free(d->log_timer);
+    d->log_timer = NULL;
     if (s->logging) {
         set_log(s, false);
     }

@@ -6,6 +6,7 @@
 #ifndef HW_DISPLAY_TESSERA_DAMAGE_H
 #define HW_DISPLAY_TESSERA_DAMAGE_H
 
+#include "tessera.h"
 #include "tessera_head.h"
 
 bool tessera_damage_take(TesseraHead *h);

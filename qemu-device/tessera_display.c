@@ -432,7 +432,8 @@ static void head_init(TesseraState *s, uint32_t index)
     tessera_master_init(&h->m, s, TSR_ERR_CRTC(index));
     tessera_crtc_init(h);
     tessera_output_init(h);
-    h->con = qemu_graphic_console_create(DEVICE(s), index, &head_ops, h);
+    h->con = qemu_graphic_console_create(DEVICE(tessera_pci(s)), index,
+                                         &head_ops, h);
 }
 
 void tessera_display_init(TesseraState *s)

@@ -6,6 +6,8 @@
 #ifndef HW_DISPLAY_TESSERA_DISPLAY_H
 #define HW_DISPLAY_TESSERA_DISPLAY_H
 
+#include "ui/console.h"
+#include "tessera.h"
 #include "tessera_head.h"
 
 void tessera_display_init(TesseraState *s);

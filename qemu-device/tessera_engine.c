@@ -18,8 +18,8 @@
 #include "tessera_fetch.h"
 #include "tessera_iommu.h"
 #include "tessera_irq.h"
-#include "tessera_microcode.h"
 #include "tessera_mmu.h"
+#include "tessera_pipeline.h"
 #include "tessera_save.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"
@@ -39,7 +39,7 @@ static void update_requests(TesseraEngine *e)
 static void reset_counted(TesseraState *s)
 {
     if (qatomic_dec_fetch(&s->reset_pending) == 0) {
-        qemu_bh_schedule(s->reset_bh);
+        qemu_bh_schedule(tessera_pci(s)->reset_bh);
     }
 }
 
@@ -466,17 +466,8 @@ static void engine_init(TesseraState *s, unsigned int index, uint32_t type)
     e->type = type;
     e->pause_req = !s->vm_running;
     e->halt_job = type == TSR_ENGINE_RENDER ? s->halt_job : 0;
-    tessera_master_init(&e->m, s, index);
-    tessera_mmu_init(&e->m);
-    e->scratch = g_malloc0(TESSERA_SCRATCH_BYTES);
-    e->frags = g_new0(uint32_t, TSR_SURF_MAX_DIM);
-    e->microcode = g_new0(TesseraMicrocode, 1);
-    e->texpage = g_new0(uint64_t, TESSERA_TEXPAGES);
-    e->texdata = g_malloc(TESSERA_TEXPAGES * TSR_PAGE_SIZE);
-    e->num_slots = s->cfg.num_slots;
-    e->slots = g_new0(TesseraSlot, e->num_slots);
+    tessera_pipeline_init(e);
     qemu_mutex_init(&e->lock);
-    qemu_mutex_init(&e->slot_lock);
     qemu_cond_init(&e->cond);
     qemu_cond_init(&e->ack_cond);
     update_requests(e);
@@ -537,16 +528,7 @@ void tessera_engines_free(TesseraState *s)
         qemu_cond_destroy(&e->cond);
         qemu_cond_destroy(&e->ack_cond);
         qemu_mutex_destroy(&e->lock);
-        qemu_mutex_destroy(&e->slot_lock);
-        tessera_mmu_fini(&e->m);
-        tessera_master_fini(&e->m);
-        g_free(e->scratch);
-        g_free(e->band);
-        g_free(e->frags);
-        g_free(e->microcode);
-        g_free(e->texpage);
-        g_free(e->texdata);
-        g_free(e->slots);
+        tessera_pipeline_fini(e);
     }
     s->num_engines = 0;
 }

@@ -9,8 +9,7 @@
 #ifndef HW_DISPLAY_TESSERA_HEAD_H
 #define HW_DISPLAY_TESSERA_HEAD_H
 
-#include "tessera.h"
-#include "ui/console.h"
+#include "tessera_core.h"
 
 #define TESSERA_MAX_WIDTH   4096
 #define TESSERA_MAX_HEIGHT  2160

@@ -32,13 +32,13 @@
 
 static uint64_t window_bytes(const TesseraState *s)
 {
-    return (uint64_t)s->ha.num_pages * s->cfg.page_size;
+    return (uint64_t)s->ha->num_pages * s->cfg.page_size;
 }
 
 /* The VRAM offset that a mapped page shows. */
 static uint64_t page_offset(const TesseraState *s, uint32_t page)
 {
-    return (uint64_t)(s->ha.table[page] - 1) * s->cfg.page_size;
+    return (uint64_t)(s->ha->table[page] - 1) * s->cfg.page_size;
 }
 
 static void touch_error(TesseraState *s, uint64_t offset)
@@ -55,7 +55,7 @@ static bool access_part(TesseraState *s, hwaddr addr, uint8_t *buf,
     uint32_t page = addr / s->cfg.page_size, err;
 
     /* A table that is being loaded has not been checked yet. */
-    if (s->distrusted || !s->ha.table[page]) {
+    if (s->distrusted || !s->ha->table[page]) {
         touch_error(s, addr);
         return false;
     }
@@ -120,7 +120,7 @@ static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
 
 static void init_trap(TesseraState *s)
 {
-    memory_region_init_io(&s->ha.trap, OBJECT(s), &window_ops, s,
+    memory_region_init_io(&s->ha->trap, OBJECT(tessera_pci(s)), &window_ops, s,
                           "tessera.host-aperture-trap", window_bytes(s));
 }
 
@@ -131,7 +131,7 @@ static void init_trap(TesseraState *s)
  */
 static void fall_back(TesseraState *s)
 {
-    TesseraHostAperture *ha = &s->ha;
+    TesseraHostAperture *ha = s->ha;
 
     warn_report("tessera: cannot remap the host aperture (%s); accesses to it "
                 "are emulated from now on", strerror(errno));
@@ -157,12 +157,12 @@ static bool refuses(TesseraState *s)
 
 static bool show_ones(TesseraState *s, uint32_t first, uint32_t count)
 {
-    return !refuses(s) && ram_remap_show_ones(&s->ha.ram, first, count);
+    return !refuses(s) && ram_remap_show_ones(&s->ha->ram, first, count);
 }
 
 static bool show_vram(TesseraState *s, uint32_t first, uint32_t count)
 {
-    return !refuses(s) && ram_remap_show_file(&s->ha.ram, first, count,
+    return !refuses(s) && ram_remap_show_file(&s->ha->ram, first, count,
                                               page_offset(s, first));
 }
 
@@ -173,7 +173,7 @@ static bool show_vram(TesseraState *s, uint32_t first, uint32_t count)
 static uint32_t run_length(const TesseraState *s, uint32_t first,
                            uint32_t count)
 {
-    const uint32_t *table = s->ha.table + first;
+    const uint32_t *table = s->ha->table + first;
     uint32_t n = 1;
 
     while (n < count && table[n] == (table[0] ? table[0] + n : 0)) {
@@ -185,10 +185,10 @@ static uint32_t run_length(const TesseraState *s, uint32_t first,
 /* Remap pages as the table says. */
 static void show_pages(TesseraState *s, uint32_t first, uint32_t count)
 {
-    while (s->ha.remapped && count) {
+    while (s->ha->remapped && count) {
         uint32_t n = run_length(s, first, count);
 
-        if (!(s->ha.table[first] ? show_vram(s, first, n)
+        if (!(s->ha->table[first] ? show_vram(s, first, n)
                                  : show_ones(s, first, n))) {
             fall_back(s);
             return;
@@ -210,16 +210,16 @@ static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
     while (from < end) {
         uint32_t n = MIN(BLOCK_PAGES, end - from);
 
-        if (!snap || memory_region_snapshot_get_dirty(&s->ha.ram.mr, snap,
+        if (!snap || memory_region_snapshot_get_dirty(&s->ha->ram.mr, snap,
                                                       from * bytes,
                                                       n * bytes)) {
             for (uint32_t i = from; i < from + n; i++) {
-                if (s->ha.table[i] &&
-                    (!snap || memory_region_snapshot_get_dirty(&s->ha.ram.mr,
+                if (s->ha->table[i] &&
+                    (!snap || memory_region_snapshot_get_dirty(&s->ha->ram.mr,
                                                                snap, i * bytes,
                                                                bytes))) {
-                    memory_region_set_dirty(s->vram, page_offset(s, i),
-                                            bytes);
+                    memory_region_set_dirty(tessera_pci(s)->vram,
+                                            page_offset(s, i), bytes);
                 }
             }
         }
@@ -247,11 +247,11 @@ static void settle_mapped(TesseraState *s, uint32_t first, uint32_t count)
         g_autofree DirtyBitmapSnapshot *snap = NULL;
 
         ram_dirty_sync();
-        snap = ram_dirty_take(&s->ha.ram.mr, first * bytes, count * bytes);
+        snap = ram_dirty_take(&s->ha->ram.mr, first * bytes, count * bytes);
         if (snap) {
             set_shown_dirty(s, snap, QEMU_ALIGN_DOWN(first, block),
                             MIN(ROUND_UP((uint64_t)first + count, block),
-                                s->ha.num_pages));
+                                s->ha->num_pages));
         }
     }
 }
@@ -264,15 +264,15 @@ static bool settle_written(void *opaque, uint32_t page)
     if (!show_ones(s, page, 1)) {
         fall_back(s);
     }
-    return s->ha.remapped;
+    return s->ha->remapped;
 }
 
 static void settle_pages(TesseraState *s, uint32_t first, uint32_t count)
 {
-    if (s->ha.remapped && count) {
+    if (s->ha->remapped && count) {
         settle_mapped(s, first, count);
         /* A CPU write to an unmapped page is an error of the guest. */
-        ram_remap_find_written(&s->ha.ram, s->ha.table, first, count,
+        ram_remap_find_written(&s->ha->ram, s->ha->table, first, count,
                                settle_written, s);
     }
 }
@@ -283,23 +283,24 @@ static void settle_pages(TesseraState *s, uint32_t first, uint32_t count)
  */
 static void sync_dirty(MemoryListener *listener, bool last_stage)
 {
-    TesseraState *s = container_of(listener, TesseraState, ha.listener);
+    TesseraState *s =
+        &container_of(listener, TesseraPCIState, ha.listener)->state;
 
     /* A loaded table that was refused must not be used. */
-    if (s->ha.remapped && global_dirty_tracking && !s->distrusted) {
-        set_shown_dirty(s, NULL, 0, s->ha.end);
+    if (s->ha->remapped && global_dirty_tracking && !s->distrusted) {
+        set_shown_dirty(s, NULL, 0, s->ha->end);
     }
 }
 
 /* For the display: merge the window's dirty log into VRAM's own log. */
 void tessera_host_aperture_take_written(TesseraState *s)
 {
-    if (s->ha.remapped && s->ha.mapped) {
+    if (s->ha->remapped && s->ha->mapped) {
         g_autofree DirtyBitmapSnapshot *snap =
-            ram_dirty_take(&s->ha.ram.mr, 0, window_bytes(s));
+            ram_dirty_take(&s->ha->ram.mr, 0, window_bytes(s));
 
         if (snap) {
-            set_shown_dirty(s, snap, 0, s->ha.end);
+            set_shown_dirty(s, snap, 0, s->ha->end);
         }
     }
 }
@@ -307,8 +308,8 @@ void tessera_host_aperture_take_written(TesseraState *s)
 /* Start or stop logging stores through the window. */
 void tessera_host_aperture_log(TesseraState *s, bool log)
 {
-    if (s->ha.is_ram) {
-        memory_region_set_log(&s->ha.ram.mr, log, DIRTY_MEMORY_VGA);
+    if (s->ha->is_ram) {
+        memory_region_set_log(&s->ha->ram.mr, log, DIRTY_MEMORY_VGA);
     }
 }
 
@@ -346,7 +347,7 @@ static int refuse_background(NotifierWithReturn *n, MigrationEvent *e,
 
 static bool pages_exist(TesseraState *s, uint32_t first)
 {
-    if (first <= s->ha.num_pages && s->ha.count <= s->ha.num_pages - first) {
+    if (first <= s->ha->num_pages && s->ha->count <= s->ha->num_pages - first) {
         return true;
     }
     touch_error(s, (uint64_t)first * s->cfg.page_size);
@@ -355,9 +356,9 @@ static bool pages_exist(TesseraState *s, uint32_t first)
 
 static uint32_t check_vram(TesseraState *s, uint64_t bytes, uint32_t *entry)
 {
-    const TesseraSegment *seg = tessera_view_segment(s, s->ha.addr, bytes);
+    const TesseraSegment *seg = tessera_view_segment(s, s->ha->addr, bytes);
 
-    if (s->ha.addr % s->cfg.page_size) {
+    if (s->ha->addr % s->cfg.page_size) {
         return TSR_ERR_REGISTER;
     }
     if (!seg) {
@@ -366,7 +367,7 @@ static uint32_t check_vram(TesseraState *s, uint64_t bytes, uint32_t *entry)
     if (seg->ptes || seg == &s->hidden) {
         return TSR_ERR_SEGMENT;
     }
-    *entry = (seg->vram_offset + (s->ha.addr - seg->base)) /
+    *entry = (seg->vram_offset + (s->ha->addr - seg->base)) /
              s->cfg.page_size + 1;
     return TSR_ERR_NONE;
 }
@@ -377,8 +378,8 @@ static uint32_t check_vram(TesseraState *s, uint64_t bytes, uint32_t *entry)
  */
 static void referee_map(TesseraState *s, uint32_t first)
 {
-    for (uint32_t i = first; s->cfg.strict && i < first + s->ha.count; i++) {
-        if (s->ha.table[i]) {
+    for (uint32_t i = first; s->cfg.strict && i < first + s->ha->count; i++) {
+        if (s->ha->table[i]) {
             tessera_guest_error(&s->cpu, TSR_ERR_STRICT_OVERLAP,
                                 (uint64_t)i * s->cfg.page_size);
             return;
@@ -393,7 +394,7 @@ static void referee_map(TesseraState *s, uint32_t first)
  */
 static void set_entry(TesseraState *s, uint32_t page, uint32_t entry)
 {
-    TesseraHostAperture *ha = &s->ha;
+    TesseraHostAperture *ha = s->ha;
 
     ha->mapped -= !!ha->table[page];
     ha->mapped += !!entry;
@@ -412,10 +413,10 @@ bool tessera_host_aperture_shows(TesseraState *s, uint64_t offset,
 {
     uint64_t first = offset / s->cfg.page_size + 1;
     uint64_t last = (offset + size - 1) / s->cfg.page_size + 1;
-    uint32_t end = qatomic_read(&s->ha.end);
+    uint32_t end = qatomic_read(&s->ha->end);
 
     for (uint32_t i = 0; size && i < end; i++) {
-        uint32_t entry = qatomic_read(&s->ha.table[i]);
+        uint32_t entry = qatomic_read(&s->ha->table[i]);
 
         if (entry >= first && entry <= last) {
             return true;
@@ -427,7 +428,7 @@ bool tessera_host_aperture_shows(TesseraState *s, uint64_t offset,
 /* Map as many pages as the count register says, from @first on, or none. */
 void tessera_host_aperture_map(TesseraState *s, uint32_t first)
 {
-    uint64_t bytes = (uint64_t)s->ha.count * s->cfg.page_size;
+    uint64_t bytes = (uint64_t)s->ha->count * s->cfg.page_size;
     uint32_t err, entry;
 
     if (!pages_exist(s, first)) {
@@ -435,17 +436,17 @@ void tessera_host_aperture_map(TesseraState *s, uint32_t first)
     }
     err = check_vram(s, bytes, &entry);
     if (err) {
-        tessera_guest_error(&s->cpu, err, s->ha.addr);
+        tessera_guest_error(&s->cpu, err, s->ha->addr);
         return;
     }
-    trace_tessera_host_aperture_map(first, s->ha.count, s->ha.addr);
+    trace_tessera_host_aperture_map(first, s->ha->count, s->ha->addr);
     referee_map(s, first);
-    settle_pages(s, first, s->ha.count);
-    for (uint32_t i = 0; i < s->ha.count; i++) {
+    settle_pages(s, first, s->ha->count);
+    for (uint32_t i = 0; i < s->ha->count; i++) {
         set_entry(s, first + i, entry + i);
     }
-    show_pages(s, first, s->ha.count);
-    s->ha.addr += bytes;
+    show_pages(s, first, s->ha->count);
+    s->ha->addr += bytes;
 }
 
 /* Unmap pages, and make those that showed VRAM show ones. */
@@ -456,11 +457,11 @@ static void hide_pages(TesseraState *s, uint32_t first, uint32_t count)
     while (first < end) {
         uint32_t n = 0;
 
-        while (first + n < end && s->ha.table[first + n]) {
+        while (first + n < end && s->ha->table[first + n]) {
             set_entry(s, first + n, 0);
             n++;
         }
-        if (n && s->ha.remapped && !show_ones(s, first, n)) {
+        if (n && s->ha->remapped && !show_ones(s, first, n)) {
             fall_back(s);
         }
         first += MAX(n, 1);
@@ -472,27 +473,27 @@ void tessera_host_aperture_unmap(TesseraState *s, uint32_t first)
     if (!pages_exist(s, first)) {
         return;
     }
-    trace_tessera_host_aperture_unmap(first, s->ha.count);
-    settle_pages(s, first, s->ha.count);
-    hide_pages(s, first, s->ha.count);
+    trace_tessera_host_aperture_unmap(first, s->ha->count);
+    settle_pages(s, first, s->ha->count);
+    hide_pages(s, first, s->ha->count);
 }
 
 /* Unmap all pages. A loaded table that was not accepted is only dropped. */
 void tessera_host_aperture_reset(TesseraState *s)
 {
-    s->ha.addr = 0;
-    s->ha.count = 0;
-    if (!s->ha.num_pages) {
+    s->ha->addr = 0;
+    s->ha->count = 0;
+    if (!s->ha->num_pages) {
         return;
     }
     if (s->distrusted) {
-        memset(s->ha.table, 0, s->ha.num_pages * sizeof(*s->ha.table));
-        s->ha.mapped = 0;
-        qatomic_set(&s->ha.end, 0);
-        show_pages(s, 0, s->ha.num_pages);
+        memset(s->ha->table, 0, s->ha->num_pages * sizeof(*s->ha->table));
+        s->ha->mapped = 0;
+        qatomic_set(&s->ha->end, 0);
+        show_pages(s, 0, s->ha->num_pages);
     } else {
-        settle_pages(s, 0, s->ha.num_pages);
-        hide_pages(s, 0, s->ha.num_pages);
+        settle_pages(s, 0, s->ha->num_pages);
+        hide_pages(s, 0, s->ha->num_pages);
     }
 }
 
@@ -502,19 +503,19 @@ bool tessera_host_aperture_load(TesseraState *s)
     const uint32_t top = s->hidden.vram_offset / s->cfg.page_size;
     uint32_t mapped = 0, end = 0;
 
-    for (uint32_t page = 0; page < s->ha.num_pages; page++) {
-        if (s->ha.table[page] > top) {
+    for (uint32_t page = 0; page < s->ha->num_pages; page++) {
+        if (s->ha->table[page] > top) {
             error_report("tessera: bad host aperture page %u", page);
             return false;
         }
-        if (s->ha.table[page]) {
+        if (s->ha->table[page]) {
             mapped++;
             end = page + 1;
         }
     }
-    s->ha.mapped = mapped;
-    qatomic_set(&s->ha.end, end);
-    show_pages(s, 0, s->ha.num_pages);
+    s->ha->mapped = mapped;
+    qatomic_set(&s->ha->end, end);
+    show_pages(s, 0, s->ha->num_pages);
     return true;
 }
 
@@ -526,22 +527,23 @@ static bool init_remap(TesseraState *s, Error **errp)
         error_setg_errno(errp, errno, "the host refuses the mappings");
         return false;
     }
-    return ram_remap_init(&s->ha.ram, OBJECT(s), "tessera.host-aperture",
-                          s->ha.num_pages, errp);
+    return ram_remap_init(&s->ha->ram, OBJECT(tessera_pci(s)),
+                          "tessera.host-aperture", s->ha->num_pages, errp);
 }
 
 /* Try to make the window RAM; see ram-remap.h. */
 static bool init_ram(TesseraState *s)
 {
-    TesseraHostAperture *ha = &s->ha;
+    TesseraPCIState *d = tessera_pci(s);
+    TesseraHostAperture *ha = s->ha;
     Error *err = NULL;
 
     if (s->cfg.strict) {
         return false;
     }
     ha->ram.page_bytes = s->cfg.page_size;
-    ha->ram.file = s->vram;
-    ha->ram.not_dumped = s->vram_not_dumped;
+    ha->ram.file = d->vram;
+    ha->ram.not_dumped = d->vram_not_dumped;
     if (!init_remap(s, &err)) {
         warn_report("tessera: accesses to the host aperture are emulated: %s",
                     error_get_pretty(err));
@@ -564,7 +566,7 @@ static bool init_ram(TesseraState *s)
 
 void tessera_host_aperture_init(TesseraState *s)
 {
-    TesseraHostAperture *ha = &s->ha;
+    TesseraHostAperture *ha = s->ha;
     uint64_t bytes = s->cfg.host_aperture_size;
 
     ha->num_pages = bytes / s->cfg.page_size;
@@ -572,15 +574,15 @@ void tessera_host_aperture_init(TesseraState *s)
         return;
     }
     ha->table = g_new0(uint32_t, ha->num_pages);
-    memory_region_init(&ha->bar, OBJECT(s), "tessera.host-aperture-bar",
-                       pow2ceil(bytes));
+    memory_region_init(&ha->bar, OBJECT(tessera_pci(s)),
+                       "tessera.host-aperture-bar", pow2ceil(bytes));
     if (init_ram(s)) {
         memory_region_add_subregion(&ha->bar, 0, &ha->ram.mr);
     } else {
         init_trap(s);
         memory_region_add_subregion(&ha->bar, 0, &ha->trap);
     }
-    pci_register_bar(PCI_DEVICE(s), TSR_BAR_HOST_APERTURE,
+    pci_register_bar(PCI_DEVICE(tessera_pci(s)), TSR_BAR_HOST_APERTURE,
                      PCI_BASE_ADDRESS_SPACE_MEMORY |
                      PCI_BASE_ADDRESS_MEM_TYPE_64 |
                      PCI_BASE_ADDRESS_MEM_PREFETCH, &ha->bar);
@@ -588,7 +590,7 @@ void tessera_host_aperture_init(TesseraState *s)
 
 void tessera_host_aperture_fini(TesseraState *s)
 {
-    TesseraHostAperture *ha = &s->ha;
+    TesseraHostAperture *ha = s->ha;
 
     if (!ha->num_pages) {
         return;
@@ -610,11 +612,11 @@ void tessera_host_aperture_fini(TesseraState *s)
  */
 void tessera_host_aperture_free(TesseraState *s)
 {
-    g_free(s->ha.table);
-    s->ha.table = NULL;
-    if (s->ha.is_ram) {
-        ram_remap_free(&s->ha.ram);
+    g_free(s->ha->table);
+    s->ha->table = NULL;
+    if (s->ha->is_ram) {
+        ram_remap_free(&s->ha->ram);
     }
-    s->ha.is_ram = false;
-    s->ha.remapped = false;
+    s->ha->is_ram = false;
+    s->ha->remapped = false;
 }

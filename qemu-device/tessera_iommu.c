@@ -12,6 +12,7 @@
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
 #include "qemu/rcu.h"
+#include "ram-map.h"
 #include "tessera_iommu.h"
 #include "trace.h"
 
@@ -34,7 +35,7 @@
  * bytes, so a piece of work mostly needs one request.
  */
 static QemuEvent asked;                 /* some engine has posted a request */
-static QLIST_HEAD(, TesseraState) devices;      /* BQL */
+static QLIST_HEAD(, TesseraPCIState) devices;      /* BQL */
 
 /* ---- Requests ------------------------------------------------------------ */
 
@@ -57,14 +58,14 @@ static void serve(TesseraEngine *e)
     qemu_mutex_unlock(&e->lock);
 
     WITH_RCU_READ_LOCK_GUARD() {
-        ram_runs_find(e->m.ram.as, l->addr, l->len, l->write, &found);
+        ram_runs_find(e->m.map->as, l->addr, l->len, l->write, &found);
     }
     trace_tessera_iommu_find(e->index, l->addr, l->len, l->write, found.num);
 
     qemu_mutex_lock(&e->lock);
     /* A nested tessera_iommu_serve_waited() may have answered it meanwhile. */
     if (l->state == TESSERA_LOOKUP_SERVED) {
-        e->m.ram.found = found;
+        e->m.map->found = found;
         l->state = TESSERA_LOOKUP_IDLE;
         qemu_cond_broadcast(&e->ack_cond);
     }
@@ -81,7 +82,7 @@ static void serve(TesseraEngine *e)
 void tessera_iommu_serve_waited(TesseraEngine *e)
 {
     if (e->lookup.state == TESSERA_LOOKUP_SERVED) {
-        e->m.ram.found.num = 0;
+        e->m.map->found.num = 0;
         e->lookup.state = TESSERA_LOOKUP_IDLE;
         qemu_cond_broadcast(&e->ack_cond);
     } else if (e->lookup.state == TESSERA_LOOKUP_ASKED) {
@@ -95,12 +96,14 @@ static void *translator_thread(void *opaque)
 {
     rcu_register_thread();
     for (;;) {
-        TesseraState *s;
+        TesseraPCIState *d;
 
         qemu_event_wait(&asked);
         qemu_event_reset(&asked);
         bql_lock();
-        QLIST_FOREACH(s, &devices, next) {
+        QLIST_FOREACH(d, &devices, next) {
+            TesseraState *s = &d->state;
+
             for (uint32_t i = 0; i < s->num_engines; i++) {
                 serve(&s->engines[i]);
             }
@@ -141,15 +144,15 @@ static void ask(TesseraMaster *m, uint64_t addr, uint64_t len, bool write)
 }
 
 /*
- * Look up the RAM at @addr in m->ram, and at the addresses behind it up to @len
+ * Look up the RAM at @addr in m->map, and at the addresses behind it up to @len
  * bytes. Called inside an RCU critical section.
  */
 void tessera_iommu_find(TesseraMaster *m, uint64_t addr, uint64_t len,
                         bool write)
 {
-    ram_map_restart(&m->ram, write);
-    if (bql_locked() || !ram_map_needs_iommu(&m->ram, addr)) {
-        ram_map_find(&m->ram, addr);
+    ram_map_restart(m->map, write);
+    if (bql_locked() || !ram_map_needs_iommu(m->map, addr)) {
+        ram_map_find(m->map, addr);
     } else {
         ask(m, addr, len, write);
     }
@@ -160,11 +163,11 @@ void tessera_iommu_find(TesseraMaster *m, uint64_t addr, uint64_t len,
 /* Called before the engines start. */
 void tessera_iommu_init(TesseraState *s)
 {
-    QLIST_INSERT_HEAD(&devices, s, next);
+    QLIST_INSERT_HEAD(&devices, tessera_pci(s), next);
 }
 
 /* Called after the engines have ended. */
 void tessera_iommu_fini(TesseraState *s)
 {
-    QLIST_REMOVE(s, next);
+    QLIST_REMOVE(tessera_pci(s), next);
 }

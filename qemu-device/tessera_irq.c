@@ -17,7 +17,7 @@
 static void irq_bh(void *opaque)
 {
     TesseraState *s = opaque;
-    PCIDevice *pdev = PCI_DEVICE(s);
+    PCIDevice *pdev = PCI_DEVICE(tessera_pci(s));
     unsigned int vector;
     uint32_t pending;
 
@@ -40,27 +40,31 @@ static void irq_bh(void *opaque)
 void tessera_irq_resume(TesseraState *s)
 {
     if (qatomic_read(&s->irq_pending)) {
-        qemu_bh_schedule(s->irq_bh);
+        qemu_bh_schedule(tessera_pci(s)->irq_bh);
     }
 }
 
 static void irq_raise(TesseraState *s, unsigned int vector)
 {
     qatomic_or(&s->irq_pending, 1u << vector);
-    qemu_bh_schedule(s->irq_bh);
+    qemu_bh_schedule(tessera_pci(s)->irq_bh);
 }
 
 void tessera_irq_init(TesseraState *s)
 {
-    s->irq_bh = qemu_bh_new_guarded(irq_bh, s,
-                                    &DEVICE(s)->mem_reentrancy_guard);
+    TesseraPCIState *d = tessera_pci(s);
+
+    d->irq_bh = qemu_bh_new_guarded(irq_bh, s,
+                                    &DEVICE(d)->mem_reentrancy_guard);
 }
 
 void tessera_irq_fini(TesseraState *s)
 {
-    if (s->irq_bh) {
-        qemu_bh_delete(s->irq_bh);
-        s->irq_bh = NULL;
+    TesseraPCIState *d = tessera_pci(s);
+
+    if (d->irq_bh) {
+        qemu_bh_delete(d->irq_bh);
+        d->irq_bh = NULL;
     }
 }
 

@@ -6,6 +6,7 @@
 #ifndef HW_DISPLAY_TESSERA_IRQ_H
 #define HW_DISPLAY_TESSERA_IRQ_H
 
+#include "tessera.h"
 #include "tessera_head.h"
 
 void tessera_irq_init(TesseraState *s);

@@ -4,9 +4,9 @@
  * In strict mode the driver declares the ownership of VRAM, by MARK packets and
  * by registers. Memory that is given up is poisoned. A packet does that piece
  * by piece. A register command must not hold the BQL for long. So for a large
- * range it only sets the page states at once, eight pages with one store, and a
- * bottom half poisons the pages later. Pages that wait to be poisoned have
- * TESSERA_PAGE_POISON set. While the bottom half poisons a page, under the BQL,
+ * range it only sets the page states at once, eight pages with one store, and
+ * the main loop poisons the pages later. Pages that wait to be poisoned have
+ * TESSERA_PAGE_POISON set. While the main loop poisons a page, under the BQL,
  * the page is in state TESSERA_PAGE_BUSY, and an engine that marks the page
  * spins until that ends.
  *
@@ -14,9 +14,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
-#include "qemu/main-loop.h"
 #include "qemu/units.h"
-#include "tessera_host_aperture.h"
 #include "tessera_mark.h"
 #include "tessera_strict.h"
 #include "tessera_view.h"
@@ -54,7 +52,7 @@ static void stale_slots(TesseraState *s, uint64_t gpa, uint64_t size)
 static void referee_shown(TesseraMaster *m, uint64_t gpa, uint64_t offset,
                           uint64_t size)
 {
-    if (tessera_host_aperture_shows(m->s, offset, size)) {
+    if (m->s->ops->vram_shown(m->s, offset, size)) {
         tessera_guest_error(m, TSR_ERR_STRICT_SHOWN, gpa);
     }
 }
@@ -169,11 +167,11 @@ uint32_t tessera_mark(TesseraMaster *m, uint32_t command, uint64_t gpa,
     return err;
 }
 
-/* Schedule the bottom half for pages from @first on. */
+/* Have the host call tessera_mark_poison() for pages from @first on. */
 static void poison_later(TesseraState *s, uint32_t first)
 {
     s->poison_next = MIN(s->poison_next, first);
-    qemu_bh_schedule_idle(s->poison_bh);
+    s->ops->poison_later(s);
 }
 
 /* Run a MARK command of the registers, under the BQL. */
@@ -239,14 +237,14 @@ static void poison_page(TesseraState *s, uint32_t page)
     qatomic_store_release(p, old & ~TESSERA_PAGE_POISON);
 }
 
-static void poison_bh(void *opaque)
+/*
+ * Poison some of the pages that wait for it, under the BQL. Returns whether it
+ * has to be called again.
+ */
+bool tessera_mark_poison(TesseraState *s)
 {
-    TesseraState *s = opaque;
     uint32_t left = POISON_PAGES, scan = SCAN_PAGES;
 
-    if (!s->vm_running) {
-        return;                 /* tessera_mark_resume() schedules it again */
-    }
     while (left && scan-- && s->poison_next < s->num_vram_pages) {
         if (qatomic_read(&s->page_state[s->poison_next]) &
             TESSERA_PAGE_POISON) {
@@ -256,9 +254,7 @@ static void poison_bh(void *opaque)
         s->poison_next++;
     }
     tessera_access_flush(&s->cpu);
-    if (s->poison_next < s->num_vram_pages) {
-        qemu_bh_schedule_idle(s->poison_bh);
-    }
+    return s->poison_next < s->num_vram_pages;
 }
 
 /* The machine runs again, or runs here after migration: resume poisoning. */
@@ -272,12 +268,4 @@ void tessera_mark_resume(TesseraState *s)
 void tessera_mark_init(TesseraState *s)
 {
     s->poison_next = s->num_vram_pages;
-    s->poison_bh = qemu_bh_new_guarded(poison_bh, s,
-                                       &DEVICE(s)->mem_reentrancy_guard);
-}
-
-void tessera_mark_fini(TesseraState *s)
-{
-    qemu_bh_delete(s->poison_bh);
-    s->poison_bh = NULL;
 }

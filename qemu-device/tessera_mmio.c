@@ -285,18 +285,18 @@ static uint32_t ha_read(TesseraState *s, uint32_t addr)
     case TSR_HA_PAGE_SIZE:
         return s->cfg.page_size;
     case TSR_HA_COUNT:
-        return s->ha.count;
+        return s->ha->count;
     default:
-        return half(s->ha.addr, addr == TSR_HA_ADDR_HI);
+        return half(s->ha->addr, addr == TSR_HA_ADDR_HI);
     }
 }
 
 static void ha_write(TesseraState *s, uint32_t addr, uint32_t value)
 {
     if (addr == TSR_HA_COUNT) {
-        s->ha.count = value;
+        s->ha->count = value;
     } else {
-        s->ha.addr = with_half(s->ha.addr, addr == TSR_HA_ADDR_HI, value);
+        s->ha->addr = with_half(s->ha->addr, addr == TSR_HA_ADDR_HI, value);
     }
 }
 

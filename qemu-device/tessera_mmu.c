@@ -10,6 +10,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
+#include "qemu/bswap.h"
+#include "qemu/lockable.h"
 #include "tessera_mmu.h"
 #include "tessera_strict.h"
 #include "trace.h"

@@ -6,7 +6,7 @@
 #ifndef HW_DISPLAY_TESSERA_MMU_H
 #define HW_DISPLAY_TESSERA_MMU_H
 
-#include "tessera.h"
+#include "tessera_core.h"
 
 #define TESSERA_ASIDS       256
 

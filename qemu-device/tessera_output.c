@@ -35,7 +35,7 @@ static void vary_rate(uint8_t *edid)
 
 static void make_edid(TesseraHead *h)
 {
-    qemu_edid_info info = h->s->cfg.edid;
+    qemu_edid_info info = tessera_pci(h->s)->edid;
     char serial[16];
 
     snprintf(serial, sizeof(serial), "%u", h->index + 1);
@@ -87,7 +87,7 @@ static uint32_t within(uint32_t pixels, uint32_t max, uint32_t device_max)
  */
 void tessera_output_resize(TesseraHead *h, uint32_t width, uint32_t height)
 {
-    const qemu_edid_info *e = &h->s->cfg.edid;
+    const qemu_edid_info *e = &tessera_pci(h->s)->edid;
 
     if (!width || !height) {
         return;

@@ -6,6 +6,7 @@
 #ifndef HW_DISPLAY_TESSERA_OUTPUT_H
 #define HW_DISPLAY_TESSERA_OUTPUT_H
 
+#include "tessera.h"
 #include "tessera_head.h"
 
 void tessera_output_init(TesseraHead *h);

@@ -9,6 +9,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
+#include "qemu/bswap.h"
 #include "tessera_paging.h"
 #include "tessera_mark.h"
 #include "tessera_strict.h"

@@ -35,6 +35,7 @@
 #include "tessera_mark.h"
 #include "tessera_mmio.h"
 #include "tessera_engine.h"
+#include "tessera_qemu.h"
 #include "tessera_range_view.h"
 #include "tessera_reset.h"
 #include "tessera_segments.h"
@@ -89,8 +90,10 @@ static bool check_bar_size(const TesseraConfig *c, Error **errp)
     return true;
 }
 
-static bool check_config(TesseraConfig *c, Error **errp)
+static bool check_config(TesseraPCIState *d, Error **errp)
 {
+    const qemu_edid_info *edid = &d->edid;
+    TesseraConfig *c = &d->state.cfg;
     const uint64_t page = TSR_PAGE_SIZE;
     uint64_t unit;
 
@@ -116,11 +119,11 @@ static bool check_config(TesseraConfig *c, Error **errp)
                               MAX_IB_BYTES, page, errp) &&
            tessera_check_size("outputs", c->outputs, 0, TSR_MAX_CRTCS, 1,
                               errp) &&
-           tessera_check_size("xres", c->edid.prefx, 64, TESSERA_MAX_WIDTH, 1,
+           tessera_check_size("xres", edid->prefx, 64, TESSERA_MAX_WIDTH, 1,
                               errp) &&
-           tessera_check_size("yres", c->edid.prefy, 64, TESSERA_MAX_HEIGHT, 1,
+           tessera_check_size("yres", edid->prefy, 64, TESSERA_MAX_HEIGHT, 1,
                               errp) &&
-           tessera_check_size("refresh_rate", c->edid.refresh_rate, 1000,
+           tessera_check_size("refresh_rate", edid->refresh_rate, 1000,
                               500000, 1, errp) &&
            check_bar_size(c, errp) &&
            check_fault(c, errp);
@@ -135,7 +138,7 @@ static bool check_config(TesseraConfig *c, Error **errp)
  */
 static void reset_enter(Object *obj, ResetType type)
 {
-    TesseraState *s = TESSERA(obj);
+    TesseraState *s = &TESSERA(obj)->state;
 
     if (!s->gone) {
         tessera_device_reset_enter(s);
@@ -144,7 +147,7 @@ static void reset_enter(Object *obj, ResetType type)
 
 static void reset_hold(Object *obj, ResetType type)
 {
-    TesseraState *s = TESSERA(obj);
+    TesseraState *s = &TESSERA(obj)->state;
 
     if (!s->gone) {
         tessera_device_reset_hold(s);
@@ -181,33 +184,33 @@ typedef struct FaultProperty {
 
 static const FaultProperty fault_properties[] = {
     { "x-drop-irq", "Engine interrupts to drop from now on",
-      offsetof(TesseraState, drop_irq) },
+      offsetof(TesseraPCIState, state.drop_irq) },
     { "x-paging-delay-us", "Microseconds each paging job is delayed",
-      offsetof(TesseraState, paging_delay_us) },
+      offsetof(TesseraPCIState, state.paging_delay_us) },
     { "x-render-delay-us", "Microseconds each render job is delayed",
-      offsetof(TesseraState, render_delay_us) },
+      offsetof(TesseraPCIState, state.render_delay_us) },
     { "x-fence-gap-us", "Microseconds between the steps of a fence",
-      offsetof(TesseraState, fence_gap_us) },
+      offsetof(TesseraPCIState, state.fence_gap_us) },
     { "x-fail-dma", "Bus accesses of packets that fail from now on",
-      offsetof(TesseraState, fail_dma) },
+      offsetof(TesseraPCIState, state.fail_dma) },
     { "x-hold-after", "Points where packets can be interrupted that are passed "
       "before an engine stays at one, until a pause or reset; 0: never",
-      offsetof(TesseraState, hold_after) },
+      offsetof(TesseraPCIState, state.hold_after) },
     { "x-stick-preempt", "Preemption requests from now on that only a reset "
-      "answers", offsetof(TesseraState, stick_preempt) },
+      "answers", offsetof(TesseraPCIState, state.stick_preempt) },
     { "x-fail-reset", "Device resets by the guest that do not end: bit 0 the "
       "next one, bit 1 the one behind it, and so on",
-      offsetof(TesseraState, fail_reset) },
+      offsetof(TesseraPCIState, state.fail_reset) },
     { "x-fail-mapping", "Mappings of the host aperture that the host refuses "
-      "from now on", offsetof(TesseraState, fail_mapping) },
+      "from now on", offsetof(TesseraPCIState, state.fail_mapping) },
     { "x-picture-us", "Microseconds that a picture for a CRC or a writeback "
       "takes at least, for the device's budget",
-      offsetof(TesseraState, picture_us) },
+      offsetof(TesseraPCIState, state.picture_us) },
     { "x-wait-poll-ms", "Most milliseconds between two looks of a WAIT that "
       "nothing wakes, default 64; 0: it looks only when it is woken",
-      offsetof(TesseraState, wait_poll_ms) },
+      offsetof(TesseraPCIState, state.wait_poll_ms) },
     { "x-refuse-width", "Width of surfaces that planes refuse; 0: none",
-      offsetof(TesseraState, refuse_width) },
+      offsetof(TesseraPCIState, state.refuse_width) },
 };
 
 static void fault_get(Object *obj, Visitor *v, const char *name, void *opaque,
@@ -235,7 +238,7 @@ static void fault_set(Object *obj, Visitor *v, const char *name, void *opaque,
 static void hang_get(Object *obj, Visitor *v, const char *name, void *opaque,
                      Error **errp)
 {
-    int32_t value = qatomic_read(&TESSERA(obj)->hang_engine);
+    int32_t value = qatomic_read(&TESSERA(obj)->state.hang_engine);
 
     visit_type_int32(v, name, &value, errp);
 }
@@ -243,7 +246,7 @@ static void hang_get(Object *obj, Visitor *v, const char *name, void *opaque,
 static void hang_set(Object *obj, Visitor *v, const char *name, void *opaque,
                      Error **errp)
 {
-    TesseraState *s = TESSERA(obj);
+    TesseraState *s = &TESSERA(obj)->state;
     int64_t only;
     int32_t value;
 
@@ -270,7 +273,7 @@ static void hang_set(Object *obj, Visitor *v, const char *name, void *opaque,
 static void halt_get(Object *obj, Visitor *v, const char *name, void *opaque,
                      Error **errp)
 {
-    TesseraState *s = TESSERA(obj);
+    TesseraState *s = &TESSERA(obj)->state;
     uint32_t value = s->num_engines ? 0 : s->halt_job;
 
     for (unsigned int i = 0; i < s->num_engines; i++) {
@@ -282,7 +285,7 @@ static void halt_get(Object *obj, Visitor *v, const char *name, void *opaque,
 static void halt_set(Object *obj, Visitor *v, const char *name, void *opaque,
                      Error **errp)
 {
-    TesseraState *s = TESSERA(obj);
+    TesseraState *s = &TESSERA(obj)->state;
     uint32_t value;
 
     if (!visit_type_uint32(v, name, &value, errp)) {
@@ -298,7 +301,7 @@ static void halt_set(Object *obj, Visitor *v, const char *name, void *opaque,
 static void errors_get(Object *obj, Visitor *v, const char *name,
                        void *opaque, Error **errp)
 {
-    TesseraState *s = TESSERA(obj);
+    TesseraState *s = &TESSERA(obj)->state;
     uint32_t value;
 
     qemu_mutex_lock(&s->err_lock);
@@ -310,7 +313,7 @@ static void errors_get(Object *obj, Visitor *v, const char *name,
 static void pictures_get(Object *obj, Visitor *v, const char *name,
                          void *opaque, Error **errp)
 {
-    visit_type_uint32(v, name, &TESSERA(obj)->pictures, errp);
+    visit_type_uint32(v, name, &TESSERA(obj)->state.pictures, errp);
 }
 
 static void views_get(Object *obj, Visitor *v, const char *name, void *opaque,
@@ -324,7 +327,7 @@ static void views_get(Object *obj, Visitor *v, const char *name, void *opaque,
 static void cached_get(Object *obj, Visitor *v, const char *name,
                        void *opaque, Error **errp)
 {
-    uint32_t value = tessera_coherence_pages(TESSERA(obj));
+    uint32_t value = tessera_coherence_pages(&TESSERA(obj)->state);
 
     visit_type_uint32(v, name, &value, errp);
 }
@@ -332,9 +335,9 @@ static void cached_get(Object *obj, Visitor *v, const char *name,
 static void log_get(Object *obj, Visitor *v, const char *name, void *opaque,
                     Error **errp)
 {
-    TesseraState *s = TESSERA(obj);
-    uint32_t value = memory_region_is_logging(s->vram, DIRTY_MEMORY_VGA) |
-                     (s->ha.is_ram && memory_region_is_logging(&s->ha.ram.mr,
+    TesseraPCIState *d = TESSERA(obj);
+    uint32_t value = memory_region_is_logging(d->vram, DIRTY_MEMORY_VGA) |
+                     (d->ha.is_ram && memory_region_is_logging(&d->ha.ram.mr,
                                                     DIRTY_MEMORY_VGA)) << 1;
 
     visit_type_uint32(v, name, &value, errp);
@@ -396,7 +399,8 @@ static uint32_t connected_index(const char *name)
 static void connected_get(Object *obj, Visitor *v, const char *name,
                           void *opaque, Error **errp)
 {
-    bool value = TESSERA(obj)->cfg.connected & (1u << connected_index(name));
+    TesseraState *s = &TESSERA(obj)->state;
+    bool value = s->cfg.connected & (1u << connected_index(name));
 
     visit_type_bool(v, name, &value, errp);
 }
@@ -407,7 +411,8 @@ static void connected_set(Object *obj, Visitor *v, const char *name,
     bool value;
 
     if (visit_type_bool(v, name, &value, errp)) {
-        tessera_display_plug(TESSERA(obj), connected_index(name), value);
+        tessera_display_plug(&TESSERA(obj)->state, connected_index(name),
+                             value);
     }
 }
 
@@ -424,49 +429,60 @@ static void add_connected_properties(ObjectClass *klass)
 /* ---- Properties ---------------------------------------------------------- */
 
 static const Property tessera_properties[] = {
-    DEFINE_PROP_STRING("segments", TesseraState, cfg.segment_list),
-    DEFINE_PROP_SIZE("vram-size", TesseraState, cfg.vram_size, 64 * MiB),
-    DEFINE_PROP_SIZE("vram-hidden-size", TesseraState, cfg.vram_hidden_size,
-                     192 * MiB),
-    DEFINE_PROP_LINK("memdev", TesseraState, memdev, TYPE_MEMORY_BACKEND,
+    DEFINE_PROP_STRING("segments", TesseraPCIState, state.cfg.segment_list),
+    DEFINE_PROP_SIZE("vram-size", TesseraPCIState,
+                     state.cfg.vram_size, 64 * MiB),
+    DEFINE_PROP_SIZE("vram-hidden-size", TesseraPCIState,
+                     state.cfg.vram_hidden_size, 192 * MiB),
+    DEFINE_PROP_LINK("memdev", TesseraPCIState, memdev, TYPE_MEMORY_BACKEND,
                      HostMemoryBackend *),
-    DEFINE_PROP_SIZE("agp-ro-size", TesseraState, cfg.agp_ro_size, 64 * MiB),
-    DEFINE_PROP_SIZE("agp-ro-commit", TesseraState, cfg.agp_ro_commit, 0),
-    DEFINE_PROP_SIZE("gart-size", TesseraState, cfg.gart_size, 256 * MiB),
-    DEFINE_PROP_SIZE("gart-commit", TesseraState, cfg.gart_commit, 0),
-    DEFINE_PROP_SIZE("firmware-size", TesseraState, cfg.firmware_size,
+    DEFINE_PROP_SIZE("agp-ro-size", TesseraPCIState,
+                     state.cfg.agp_ro_size, 64 * MiB),
+    DEFINE_PROP_SIZE("agp-ro-commit", TesseraPCIState,
+                     state.cfg.agp_ro_commit, 0),
+    DEFINE_PROP_SIZE("gart-size", TesseraPCIState,
+                     state.cfg.gart_size, 256 * MiB),
+    DEFINE_PROP_SIZE("gart-commit", TesseraPCIState, state.cfg.gart_commit, 0),
+    DEFINE_PROP_SIZE("firmware-size", TesseraPCIState, state.cfg.firmware_size,
                      8 * MiB),
-    DEFINE_PROP_SIZE("host-aperture-size", TesseraState,
-                     cfg.host_aperture_size, 64 * MiB),
-    DEFINE_PROP_SIZE32("page-size", TesseraState, cfg.page_size, 4096),
-    DEFINE_PROP_UINT32("swizzle-ranges", TesseraState, cfg.swizzle_ranges, 8),
-    DEFINE_PROP_SIZE32("swizzle-store", TesseraState, cfg.swizzle_store, 0),
-    DEFINE_PROP_UINT32("render-engines", TesseraState, cfg.render_engines, 1),
-    DEFINE_PROP_UINT32("paging-engines", TesseraState, cfg.paging_engines, 1),
-    DEFINE_PROP_UINT32("num-slots", TesseraState, cfg.num_slots, 64),
-    DEFINE_PROP_SIZE32("max-ib-bytes", TesseraState, cfg.max_ib_bytes,
+    DEFINE_PROP_SIZE("host-aperture-size", TesseraPCIState,
+                     state.cfg.host_aperture_size, 64 * MiB),
+    DEFINE_PROP_SIZE32("page-size", TesseraPCIState, state.cfg.page_size, 4096),
+    DEFINE_PROP_UINT32("swizzle-ranges", TesseraPCIState,
+                       state.cfg.swizzle_ranges, 8),
+    DEFINE_PROP_SIZE32("swizzle-store", TesseraPCIState,
+                       state.cfg.swizzle_store, 0),
+    DEFINE_PROP_UINT32("render-engines", TesseraPCIState,
+                       state.cfg.render_engines, 1),
+    DEFINE_PROP_UINT32("paging-engines", TesseraPCIState,
+                       state.cfg.paging_engines, 1),
+    DEFINE_PROP_UINT32("num-slots", TesseraPCIState, state.cfg.num_slots, 64),
+    DEFINE_PROP_SIZE32("max-ib-bytes", TesseraPCIState, state.cfg.max_ib_bytes,
                        16 * MiB),
-    DEFINE_PROP_BOOL("io-coherent", TesseraState, cfg.io_coherent, true),
-    DEFINE_PROP_BOOL("preemption", TesseraState, cfg.preemption, true),
-    DEFINE_PROP_BOOL("resizable-bar", TesseraState, cfg.resizable_bar, false),
-    DEFINE_PROP_SIZE("resizable-bar-size", TesseraState,
-                     cfg.resizable_bar_size, 0),
-    DEFINE_PROP_BOOL("vm", TesseraState, cfg.vm, true),
-    DEFINE_PROP_BOOL("vram-preserved", TesseraState, cfg.vram_preserved,
-                     false),
-    DEFINE_PROP_BOOL("strict", TesseraState, cfg.strict, false),
-    DEFINE_PROP_UINT32("outputs", TesseraState, cfg.outputs, 1),
-    DEFINE_PROP_UINT32("xres", TesseraState, cfg.edid.prefx, 1280),
-    DEFINE_PROP_UINT32("yres", TesseraState, cfg.edid.prefy, 800),
-    DEFINE_PROP_UINT32("xmax", TesseraState, cfg.edid.maxx, 0),
-    DEFINE_PROP_UINT32("ymax", TesseraState, cfg.edid.maxy, 0),
-    DEFINE_PROP_UINT32("refresh_rate", TesseraState, cfg.edid.refresh_rate,
+    DEFINE_PROP_BOOL("io-coherent", TesseraPCIState,
+                     state.cfg.io_coherent, true),
+    DEFINE_PROP_BOOL("preemption", TesseraPCIState, state.cfg.preemption, true),
+    DEFINE_PROP_BOOL("resizable-bar", TesseraPCIState,
+                     state.cfg.resizable_bar, false),
+    DEFINE_PROP_SIZE("resizable-bar-size", TesseraPCIState,
+                     state.cfg.resizable_bar_size, 0),
+    DEFINE_PROP_BOOL("vm", TesseraPCIState, state.cfg.vm, true),
+    DEFINE_PROP_BOOL("vram-preserved", TesseraPCIState,
+                     state.cfg.vram_preserved, false),
+    DEFINE_PROP_BOOL("strict", TesseraPCIState, state.cfg.strict, false),
+    DEFINE_PROP_UINT32("outputs", TesseraPCIState, state.cfg.outputs, 1),
+    DEFINE_PROP_UINT32("xres", TesseraPCIState, edid.prefx, 1280),
+    DEFINE_PROP_UINT32("yres", TesseraPCIState, edid.prefy, 800),
+    DEFINE_PROP_UINT32("xmax", TesseraPCIState, edid.maxx, 0),
+    DEFINE_PROP_UINT32("ymax", TesseraPCIState, edid.maxy, 0),
+    DEFINE_PROP_UINT32("refresh_rate", TesseraPCIState, edid.refresh_rate,
                        60000),
-    DEFINE_PROP_BOOL("variable-refresh", TesseraState, cfg.variable_refresh,
-                     false),
-    DEFINE_PROP_BOOL("x-lose-vram", TesseraState, cfg.lose_vram, false),
-    DEFINE_PROP_STRING("x-descriptor-fault", TesseraState,
-                       cfg.descriptor_fault),
+    DEFINE_PROP_BOOL("variable-refresh", TesseraPCIState,
+                     state.cfg.variable_refresh, false),
+    DEFINE_PROP_BOOL("x-lose-vram", TesseraPCIState,
+                     state.cfg.lose_vram, false),
+    DEFINE_PROP_STRING("x-descriptor-fault", TesseraPCIState,
+                       state.cfg.descriptor_fault),
 };
 
 static const char *const property_docs[][2] = {
@@ -525,25 +541,26 @@ static const char *const property_docs[][2] = {
 /* ---- Life cycle ---------------------------------------------------------- */
 
 /* The backend has to be shared, as the host aperture maps pages of its file. */
-static bool use_memdev(TesseraState *s, Error **errp)
+static bool use_memdev(TesseraPCIState *d, Error **errp)
 {
-    g_autofree char *name = host_memory_backend_get_name(s->memdev);
-    MemoryRegion *mr = host_memory_backend_get_memory(s->memdev);
-    Object *obj = OBJECT(s->memdev);
+    g_autofree char *name = host_memory_backend_get_name(d->memdev);
+    MemoryRegion *mr = host_memory_backend_get_memory(d->memdev);
+    uint64_t bytes = d->state.vram_bytes;
+    Object *obj = OBJECT(d->memdev);
 
     /*
      * Some devices do not mark the backend that they use as mapped. But then
      * its RAM block has a name.
      */
-    if (host_memory_backend_is_mapped(s->memdev) ||
+    if (host_memory_backend_is_mapped(d->memdev) ||
         *qemu_ram_get_idstr(mr->ram_block)) {
         error_setg(errp, "tessera: memdev %s is in use", name);
         return false;
     }
-    if (memory_region_size(mr) != s->vram_bytes) {
+    if (memory_region_size(mr) != bytes) {
         error_setg(errp, "tessera: memdev %s has %" PRIu64 " bytes, video "
                    "memory takes %" PRIu64, name, memory_region_size(mr),
-                   s->vram_bytes);
+                   bytes);
         return false;
     }
     if (!qemu_ram_is_shared(mr->ram_block)) {
@@ -559,44 +576,44 @@ static bool use_memdev(TesseraState *s, Error **errp)
         error_setg(errp, "tessera: memdev %s is the guest's alone", name);
         return false;
     }
-    s->vram_stays = object_property_get_bool(obj, "prealloc", &error_abort);
-    s->vram_not_dumped = !object_property_get_bool(obj, "dump", &error_abort);
-    host_memory_backend_set_mapped(s->memdev, true);
-    s->backend = s->memdev;
+    d->vram_stays = object_property_get_bool(obj, "prealloc", &error_abort);
+    d->vram_not_dumped = !object_property_get_bool(obj, "dump", &error_abort);
+    host_memory_backend_set_mapped(d->memdev, true);
+    d->backend = d->memdev;
     object_ref(obj);
-    s->vram = mr;
+    d->vram = mr;
     return true;
 }
 
 /* Called after the last use of the memory and its file. */
-static void free_backend(TesseraState *s)
+static void free_backend(TesseraPCIState *d)
 {
-    if (s->backend) {
-        host_memory_backend_set_mapped(s->backend, false);
-        object_unref(OBJECT(s->backend));
+    if (d->backend) {
+        host_memory_backend_set_mapped(d->backend, false);
+        object_unref(OBJECT(d->backend));
     }
 }
 
-static bool init_own_vram(TesseraState *s, Error **errp)
+static bool init_own_vram(TesseraPCIState *d, Error **errp)
 {
     /*
      * Make it shared, so that a file descriptor backs it where the host
      * permits.
      */
-    return memory_region_init_ram_flags_nomigrate(s->vram, OBJECT(s),
+    return memory_region_init_ram_flags_nomigrate(d->vram, OBJECT(d),
                                                   "tessera.vram",
-                                                  s->vram_bytes, RAM_SHARED,
-                                                  errp);
+                                                  d->state.vram_bytes,
+                                                  RAM_SHARED, errp);
 }
 
-static bool init_vram(TesseraState *s, Error **errp)
+static bool init_vram(TesseraPCIState *d, Error **errp)
 {
-    if (!(s->memdev ? use_memdev(s, errp) : init_own_vram(s, errp))) {
+    if (!(d->memdev ? use_memdev(d, errp) : init_own_vram(d, errp))) {
         return false;
     }
-    vmstate_register_ram(s->vram, DEVICE(s));
-    s->vram_ptr = memory_region_get_ram_ptr(s->vram);
-    tessera_bar_init(s);
+    vmstate_register_ram(d->vram, DEVICE(d));
+    d->state.vram_ptr = memory_region_get_ram_ptr(d->vram);
+    tessera_bar_init(&d->state);
     return true;
 }
 
@@ -607,36 +624,36 @@ static bool init_vram(TesseraState *s, Error **errp)
  * descriptor, which is closed or belongs to another file. So delete the entry
  * here.
  */
-static void forget_vram_file(TesseraState *s)
+static void forget_vram_file(TesseraPCIState *d)
 {
-    g_autofree char *path = qdev_get_dev_path(DEVICE(s));
+    g_autofree char *path = qdev_get_dev_path(DEVICE(d));
     g_autofree char *name = g_strdup_printf("%s/%s", path,
-                                            memory_region_name(s->vram));
+                                            memory_region_name(d->vram));
 
     cpr_delete_fd(name, 0);
 }
 
-static void fini_vram(TesseraState *s)
+static void fini_vram(TesseraPCIState *d)
 {
-    if (!s->backend) {
-        forget_vram_file(s);
+    if (!d->backend) {
+        forget_vram_file(d);
     }
-    tessera_bar_fini(s);
-    vmstate_unregister_ram(s->vram, DEVICE(s));
+    tessera_bar_fini(&d->state);
+    vmstate_unregister_ram(d->vram, DEVICE(d));
 }
 
-static bool init_bars(TesseraState *s, Error **errp)
+static bool init_bars(TesseraPCIState *d, Error **errp)
 {
-    PCIDevice *pdev = PCI_DEVICE(s);
+    PCIDevice *pdev = PCI_DEVICE(d);
 
-    memory_region_init_io(&s->mmio, OBJECT(s), &tessera_mmio_ops, s,
+    memory_region_init_io(&d->mmio, OBJECT(d), &tessera_mmio_ops, &d->state,
                           "tessera.mmio", TSR_MMIO_SIZE);
     pci_register_bar(pdev, TSR_BAR_MMIO, PCI_BASE_ADDRESS_SPACE_MEMORY,
-                     &s->mmio);
+                     &d->mmio);
     pci_register_bar(pdev, TSR_BAR_VRAM, PCI_BASE_ADDRESS_SPACE_MEMORY |
                      PCI_BASE_ADDRESS_MEM_TYPE_64 |
-                     PCI_BASE_ADDRESS_MEM_PREFETCH, &s->vram_bar);
-    tessera_bar_offer(s);
+                     PCI_BASE_ADDRESS_MEM_PREFETCH, &d->vram_bar);
+    tessera_bar_offer(&d->state);
     if (msix_init_exclusive_bar(pdev, TSR_NUM_VECTORS, TSR_BAR_MSIX, errp)) {
         return false;
     }
@@ -648,12 +665,13 @@ static bool init_bars(TesseraState *s, Error **errp)
 
 static void at_exit(Notifier *n, void *data)
 {
-    tessera_errors_log_totals(container_of(n, TesseraState, exit_notifier));
+    tessera_qemu_log_totals(container_of(n, TesseraPCIState, exit_notifier));
 }
 
 static void tessera_realize(PCIDevice *pdev, Error **errp)
 {
-    TesseraState *s = TESSERA(pdev);
+    TesseraPCIState *d = TESSERA(pdev);
+    TesseraState *s = &d->state;
 
     if (sizeof(void *) < sizeof(uint64_t)) {
         error_setg(errp, "tessera: 32-bit hosts are not supported");
@@ -668,7 +686,7 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
         error_setg(errp, "tessera: record and replay are not supported");
         return;
     }
-    if (!check_config(&s->cfg, errp)) {
+    if (!check_config(d, errp)) {
         return;
     }
     if (!pci_bus_is_express(pci_get_bus(pdev))) {
@@ -681,10 +699,10 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
         return;
     }
     tessera_segments_build(s);
-    if (!init_vram(s, errp)) {
+    if (!init_vram(d, errp)) {
         goto err_segments;
     }
-    if (!init_bars(s, errp)) {
+    if (!init_bars(d, errp)) {
         goto err_vram;
     }
     s->caps = (s->cfg.preemption ? TSR_CAP_PREEMPTION : 0) |
@@ -702,18 +720,19 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     tessera_host_aperture_init(s);
     tessera_irq_init(s);
     tessera_mark_init(s);
+    tessera_qemu_init(d);
     tessera_reset_init(s);
     tessera_iommu_init(s);
     tessera_engines_init(s);
     tessera_display_init(s);
-    s->vmstate_entry = qdev_add_vm_change_state_handler(DEVICE(s),
+    d->vmstate_entry = qdev_add_vm_change_state_handler(DEVICE(d),
                                                         run_state_changed, s);
-    s->exit_notifier.notify = at_exit;
-    qemu_add_exit_notifier(&s->exit_notifier);
+    d->exit_notifier.notify = at_exit;
+    qemu_add_exit_notifier(&d->exit_notifier);
     return;
 
 err_vram:
-    fini_vram(s);
+    fini_vram(d);
 err_segments:
     tessera_segments_free(s);
     tessera_coherence_fini(s);
@@ -727,23 +746,24 @@ err_segments:
  */
 static void tessera_exit(PCIDevice *pdev)
 {
-    TesseraState *s = TESSERA(pdev);
+    TesseraPCIState *d = TESSERA(pdev);
+    TesseraState *s = &d->state;
 
     s->gone = true;
-    qemu_remove_exit_notifier(&s->exit_notifier);
-    qemu_del_vm_change_state_handler(s->vmstate_entry);
+    qemu_remove_exit_notifier(&d->exit_notifier);
+    qemu_del_vm_change_state_handler(d->vmstate_entry);
     tessera_engines_stop(s);
     tessera_iommu_fini(s);
     tessera_display_unplug(s);
-    tessera_errors_log_totals(s);
+    tessera_qemu_log_totals(d);
     tessera_reset_fini(s);
-    tessera_mark_fini(s);
+    tessera_qemu_fini(d);
     tessera_irq_fini(s);
     msix_unuse_all_vectors(pdev);
     msix_uninit_exclusive_bar(pdev);
     tessera_host_aperture_fini(s);
     tessera_coherence_fini(s);
-    fini_vram(s);
+    fini_vram(d);
 }
 
 static void free_state(TesseraState *s)
@@ -759,25 +779,29 @@ static void free_state(TesseraState *s)
 
 static void tessera_instance_init(Object *obj)
 {
-    TesseraState *s = TESSERA(obj);
+    TesseraPCIState *d = TESSERA(obj);
+    TesseraState *s = &d->state;
 
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
-    s->vram = &s->own_vram;
+    d->vram = &d->own_vram;
     s->hang_engine = -1;
     s->wait_poll_ms = WAIT_POLL_MS;
     s->cfg.connected = (1u << TSR_MAX_CRTCS) - 1;
+    tessera_qemu_create(d);
     tessera_errors_init(s);
     tessera_master_init(&s->cpu, s, TESSERA_NO_ENGINE);
 }
 
 static void tessera_instance_finalize(Object *obj)
 {
-    TesseraState *s = TESSERA(obj);
+    TesseraPCIState *d = TESSERA(obj);
+    TesseraState *s = &d->state;
 
     free_state(s);
-    free_backend(s);
+    free_backend(d);
     tessera_master_fini(&s->cpu);
     tessera_errors_fini(s);
+    tessera_qemu_free(d);
 }
 
 static void tessera_class_init(ObjectClass *klass, TesseraClassData *data)
@@ -810,7 +834,7 @@ static void tessera_class_init(ObjectClass *klass, TesseraClassData *data)
 static const TypeInfo tessera_info = {
     .name = TYPE_TESSERA,
     .parent = TYPE_PCI_DEVICE,
-    .instance_size = sizeof(TesseraState),
+    .instance_size = sizeof(TesseraPCIState),
     .instance_init = tessera_instance_init,
     .instance_finalize = tessera_instance_finalize,
     .class_init = tessera_class_init,

@@ -6,6 +6,7 @@
 #ifndef HW_DISPLAY_TESSERA_PIXEL_H
 #define HW_DISPLAY_TESSERA_PIXEL_H
 
+#include "qemu/bswap.h"
 #include "tessera_surface.h"
 
 /*

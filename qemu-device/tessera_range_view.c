@@ -49,7 +49,7 @@ static Strip strip_at(const TesseraState *s, const TesseraRangeView *v,
     uint64_t row = (uint64_t)y * v->range.pitch + x;
 
     return (Strip) {
-        .row = (uint32_t *)(s->views.ptr + v->at + row),
+        .row = (uint32_t *)(s->views->ptr + v->at + row),
         .tile = s->vram_ptr + v->at + tile,
         .last = v->last + tile,
         .y = y % TSR_TILE_ROWS,
@@ -130,9 +130,9 @@ typedef struct WriteBack {
 
 static void note_dirty(WriteBack *wb, uint64_t offset)
 {
-    if (!tessera_dirty_join(&wb->dirty, offset, TSR_TILE_BYTES)) {
-        tessera_dirty_mark(wb->s->vram, &wb->dirty);
-        tessera_dirty_join(&wb->dirty, offset, TSR_TILE_BYTES);
+    if (!tessera_span_join(&wb->dirty, offset, TSR_TILE_BYTES)) {
+        tessera_dirty_mark(tessera_pci(wb->s)->vram, &wb->dirty);
+        tessera_span_join(&wb->dirty, offset, TSR_TILE_BYTES);
     }
 }
 
@@ -169,7 +169,7 @@ static bool write_back_some(WriteBack *wb, uint64_t from, uint64_t end)
 static void protect(WriteBack *wb, uint64_t from, uint64_t end)
 {
     if (from < end &&
-        tessera_written_forget(&wb->s->views.written, from, end)) {
+        tessera_written_forget(&wb->s->views->written, from, end)) {
         write_back_some(wb, from, end);
     }
 }
@@ -198,28 +198,28 @@ static void write_back(TesseraState *s, TesseraRangeView *v)
     WriteBack wb = { .s = s, .v = v };
     uint64_t from = v->at;
 
-    if (!tessera_written_find(&s->views.written, from, from + v->bytes,
+    if (!tessera_written_find(&s->views->written, from, from + v->bytes,
                               write_back_pages, &wb)) {
         warn_report_once("tessera: the host's kernel does not tell any more "
                          "which pages were written (%s)", strerror(errno));
         write_back_some(&wb, from, from + v->bytes);
     }
-    tessera_dirty_mark(s->vram, &wb.dirty);
+    tessera_dirty_mark(tessera_pci(s)->vram, &wb.dirty);
 }
 
 /* Called under the BQL, so that engines and pictures see the writes of CPUs. */
 void tessera_range_views_write_back(TesseraState *s)
 {
-    if (likely(!s->views.num)) {
+    if (likely(!s->views->num)) {
         return;
     }
-    qemu_mutex_lock(&s->views.lock);
+    qemu_mutex_lock(&s->views->lock);
     for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
-        if (s->views.of[i].last) {
-            write_back(s, &s->views.of[i]);
+        if (s->views->of[i].last) {
+            write_back(s, &s->views->of[i]);
         }
     }
-    qemu_mutex_unlock(&s->views.lock);
+    qemu_mutex_unlock(&s->views->lock);
 }
 
 /* ---- VRAM to rows -------------------------------------------------------- */
@@ -267,16 +267,16 @@ void tessera_range_views_refresh(TesseraState *s, uint64_t offset,
                                  uint64_t len)
 {
     smp_mb();   /* bytes before the number, as in tessera_range_view_show() */
-    if (likely(!qatomic_read(&s->views.num))) {
+    if (likely(!qatomic_read(&s->views->num))) {
         return;
     }
-    qemu_mutex_lock(&s->views.lock);
+    qemu_mutex_lock(&s->views->lock);
     for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
-        if (s->views.of[i].last) {
-            refresh(s, &s->views.of[i], offset, len);
+        if (s->views->of[i].last) {
+            refresh(s, &s->views->of[i], offset, len);
         }
     }
-    qemu_mutex_unlock(&s->views.lock);
+    qemu_mutex_unlock(&s->views->lock);
 }
 
 /* ---- Enable and disable -------------------------------------------------- */
@@ -294,7 +294,7 @@ static void fill(TesseraState *s, TesseraRangeView *v)
         }
     }
     /* The last page may be longer than the rows. */
-    memset(s->views.ptr + v->at + rows, 0, v->bytes - rows);
+    memset(s->views->ptr + v->at + rows, 0, v->bytes - rows);
 }
 
 /*
@@ -303,30 +303,30 @@ static void fill(TesseraState *s, TesseraRangeView *v)
  */
 bool tessera_range_view_show(TesseraState *s, uint32_t index, uint64_t at)
 {
-    TesseraRangeView *v = &s->views.of[index];
+    TesseraRangeView *v = &s->views->of[index];
     const TesseraSwizzleRange *r = &s->ranges[index];
     uint64_t bytes = tessera_range_bytes(r);
     uint8_t *last;
 
-    if (!s->views.ptr) {
+    if (!s->views->ptr) {
         return true;
     }
     last = g_try_malloc(bytes);
     if (!last) {
         return false;
     }
-    qemu_mutex_lock(&s->views.lock);
+    qemu_mutex_lock(&s->views->lock);
     *v = (TesseraRangeView) {
         .range = *r,
         .at = at,
         .bytes = bytes,
         .last = last,
     };
-    qatomic_inc(&s->views.num);
+    qatomic_inc(&s->views->num);
     /* writers of VRAM refresh the rows from now on */
     smp_mb();
     fill(s, v);
-    qemu_mutex_unlock(&s->views.lock);
+    qemu_mutex_unlock(&s->views->lock);
     return true;
 }
 
@@ -335,19 +335,19 @@ bool tessera_range_view_show(TesseraState *s, uint32_t index, uint64_t at)
  */
 void tessera_range_view_hide(TesseraState *s, uint32_t index)
 {
-    TesseraRangeView *v = &s->views.of[index];
+    TesseraRangeView *v = &s->views->of[index];
 
     if (!v->last) {
         return;
     }
-    qemu_mutex_lock(&s->views.lock);
+    qemu_mutex_lock(&s->views->lock);
     write_back(s, v);
     g_clear_pointer(&v->last, g_free);
-    qatomic_dec(&s->views.num);
-    qemu_mutex_unlock(&s->views.lock);
-    if (ram_block_discard_range(s->swizzle_window.ram_block, v->at,
-                                v->bytes)) {
-        memset(s->views.ptr + v->at, 0, v->bytes);
+    qatomic_dec(&s->views->num);
+    qemu_mutex_unlock(&s->views->lock);
+    if (ram_block_discard_range(tessera_pci(s)->swizzle_window.ram_block,
+                                v->at, v->bytes)) {
+        memset(s->views->ptr + v->at, 0, v->bytes);
     }
 }
 
@@ -355,7 +355,9 @@ void tessera_range_view_hide(TesseraState *s, uint32_t index)
 
 static bool init_ram(TesseraState *s)
 {
-    return memory_region_init_ram_flags_nomigrate(&s->swizzle_window, OBJECT(s),
+    TesseraPCIState *d = tessera_pci(s);
+
+    return memory_region_init_ram_flags_nomigrate(&d->swizzle_window, OBJECT(d),
                                                   "tessera.swizzle-window",
                                                   s->visible_bytes, RAM_PRIVATE,
                                                   NULL);
@@ -364,6 +366,8 @@ static bool init_ram(TesseraState *s)
 /* Try to make the window RAM. Returns the reason if it cannot be, or NULL. */
 static const char *why_not_ram(TesseraState *s)
 {
+    MemoryRegion *window = &tessera_pci(s)->swizzle_window;
+
     if (qemu_real_host_page_size() > TSR_TILE_BYTES) {
         return "the host's pages are larger than a tile";
     }
@@ -377,10 +381,10 @@ static const char *why_not_ram(TesseraState *s)
         ram_block_discard_require(false);
         return "the host has no memory";
     }
-    if (!tessera_written_init(&s->views.written,
-                              memory_region_get_ram_ptr(&s->swizzle_window),
+    if (!tessera_written_init(&s->views->written,
+                              memory_region_get_ram_ptr(window),
                               s->visible_bytes)) {
-        object_unparent(OBJECT(&s->swizzle_window));
+        object_unparent(OBJECT(window));
         ram_block_discard_require(false);
         return "the host's kernel does not tell which pages were written "
                "(userfaultfd, Linux 6.9)";
@@ -391,7 +395,8 @@ static const char *why_not_ram(TesseraState *s)
 /* A round of migration has to send the writes of CPUs, too. */
 static void sync_dirty(MemoryListener *listener, bool last_stage)
 {
-    TesseraState *s = container_of(listener, TesseraState, views.listener);
+    TesseraState *s =
+        &container_of(listener, TesseraPCIState, views.listener)->state;
 
     if (global_dirty_tracking) {
         tessera_range_views_write_back(s);
@@ -412,30 +417,31 @@ bool tessera_range_views_init(TesseraState *s)
                     "%s", why);
         return false;
     }
-    qemu_mutex_init(&s->views.lock);
-    s->views.ptr = memory_region_get_ram_ptr(&s->swizzle_window);
-    s->views.listener = (MemoryListener) {
+    qemu_mutex_init(&s->views->lock);
+    s->views->ptr =
+        memory_region_get_ram_ptr(&tessera_pci(s)->swizzle_window);
+    s->views->listener = (MemoryListener) {
         .name = "tessera-range-view",
         .priority = MEMORY_LISTENER_PRIORITY_DEV_BACKEND,
         .log_sync_global = sync_dirty,
     };
-    memory_listener_register(&s->views.listener, &address_space_memory);
+    memory_listener_register(&s->views->listener, &address_space_memory);
     return true;
 }
 
 /* Called after the engines have ended. The last reference frees the RAM. */
 void tessera_range_views_fini(TesseraState *s)
 {
-    if (!s->views.ptr) {
+    if (!s->views->ptr) {
         return;
     }
     for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
-        g_clear_pointer(&s->views.of[i].last, g_free);
+        g_clear_pointer(&s->views->of[i].last, g_free);
     }
-    memory_listener_unregister(&s->views.listener);
-    s->views.num = 0;
-    s->views.ptr = NULL;
-    tessera_written_fini(&s->views.written);
-    qemu_mutex_destroy(&s->views.lock);
+    memory_listener_unregister(&s->views->listener);
+    s->views->num = 0;
+    s->views->ptr = NULL;
+    tessera_written_fini(&s->views->written);
+    qemu_mutex_destroy(&s->views->lock);
     ram_block_discard_require(false);
 }

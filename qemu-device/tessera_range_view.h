@@ -8,17 +8,6 @@
 
 #include "tessera.h"
 
-static inline uint64_t tessera_range_rows_bytes(const TesseraSwizzleRange *r)
-{
-    return (uint64_t)r->pitch * r->height;
-}
-
-/* Size in VRAM, in whole tiles. */
-static inline uint64_t tessera_range_bytes(const TesseraSwizzleRange *r)
-{
-    return (uint64_t)r->pitch * ROUND_UP(r->height, TSR_TILE_ROWS);
-}
-
 bool tessera_range_views_init(TesseraState *s);
 void tessera_range_views_fini(TesseraState *s);
 /* @at is the offset of the surface both in VRAM and in the window. */

@@ -6,7 +6,7 @@
 #ifndef HW_DISPLAY_TESSERA_RASTER_H
 #define HW_DISPLAY_TESSERA_RASTER_H
 
-#include "tessera.h"
+#include "tessera_core.h"
 
 uint32_t tessera_blit(TesseraEngine *e, const uint32_t *p);
 uint32_t tessera_raster_draw(TesseraEngine *e, const uint32_t *p);

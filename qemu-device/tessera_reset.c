@@ -41,7 +41,7 @@ static void lose_vram(TesseraState *s)
 /* The part of a device reset that follows once the engines have reset. */
 void tessera_device_reset(TesseraState *s)
 {
-    qemu_bh_cancel(s->reset_bh);
+    qemu_bh_cancel(tessera_pci(s)->reset_bh);
     s->scratch = 0;
     s->fw_addr = 0;
     s->fw_size = 0;
@@ -145,7 +145,7 @@ void tessera_device_reset_enter(TesseraState *s)
      * A guest's reset may have scheduled its bottom half already, which would
      * end this reset too early. No engine schedules it from here on.
      */
-    qemu_bh_cancel(s->reset_bh);
+    qemu_bh_cancel(tessera_pci(s)->reset_bh);
     tessera_engines_reset_wait(s);
 }
 
@@ -161,12 +161,16 @@ void tessera_device_reset_hold(TesseraState *s)
 
 void tessera_reset_init(TesseraState *s)
 {
-    s->reset_bh = qemu_bh_new_guarded(reset_bh, s,
-                                      &DEVICE(s)->mem_reentrancy_guard);
+    TesseraPCIState *d = tessera_pci(s);
+
+    d->reset_bh = qemu_bh_new_guarded(reset_bh, s,
+                                      &DEVICE(d)->mem_reentrancy_guard);
 }
 
 void tessera_reset_fini(TesseraState *s)
 {
-    qemu_bh_delete(s->reset_bh);
-    s->reset_bh = NULL;
+    TesseraPCIState *d = tessera_pci(s);
+
+    qemu_bh_delete(d->reset_bh);
+    d->reset_bh = NULL;
 }

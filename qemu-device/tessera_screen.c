@@ -10,6 +10,7 @@
  */
 #include "qemu/osdep.h"
 #include "tessera_compat.h"
+#include "ui/console.h"
 #include "tessera_screen.h"
 #include "tessera_damage.h"
 #include "tessera_frame.h"

@@ -6,6 +6,7 @@
 #ifndef HW_DISPLAY_TESSERA_SCREEN_H
 #define HW_DISPLAY_TESSERA_SCREEN_H
 
+#include "tessera.h"
 #include "tessera_head.h"
 
 void tessera_screen_update(TesseraHead *h);

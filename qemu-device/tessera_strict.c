@@ -10,18 +10,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
-#include "qemu/log.h"
-#include "qemu/timer.h"
 #include "tessera_strict.h"
-#include "tessera_irq.h"
 #include "trace.h"
-
-#define LOG_PER_SECOND 20
-
-static const char *tessera_name(TesseraState *s)
-{
-    return DEVICE(s)->id ?: "device";
-}
 
 static void saturating_inc(uint32_t *v)
 {
@@ -60,26 +50,16 @@ void tessera_guest_error(TesseraMaster *m, uint32_t type, uint64_t addr)
         s->err_recs[type] = rec;
     }
     qemu_mutex_unlock(&s->err_lock);
-    if (qemu_loglevel_mask(LOG_GUEST_ERROR) &&
-        (!ratelimit_calculate_delay(&s->log_limit, 1) || first)) {
-        qemu_log("tessera %s: error %u engine 0x%x context 0x%x"
-                 " packet 0x%08x at 0x%x slot 0x%x addr 0x%" PRIx64 "\n",
-                 tessera_name(s), type, rec.engine, rec.context, rec.packet,
-                 rec.offset, rec.slot, addr);
-    }
-    tessera_irq_event(s, TSR_INT_ERROR);
+    s->ops->error(s, &rec, first);
 }
 
 void tessera_errors_init(TesseraState *s)
 {
     qemu_mutex_init(&s->err_lock);
-    ratelimit_init(&s->log_limit);
-    ratelimit_set_speed(&s->log_limit, LOG_PER_SECOND, NANOSECONDS_PER_SECOND);
 }
 
 void tessera_errors_fini(TesseraState *s)
 {
-    ratelimit_destroy(&s->log_limit);
     qemu_mutex_destroy(&s->err_lock);
 }
 
@@ -91,19 +71,6 @@ void tessera_errors_clear(TesseraState *s)
     memset(s->err_recs, 0, sizeof(s->err_recs));
     s->err_total = 0;
     qemu_mutex_unlock(&s->err_lock);
-}
-
-/* Log how often each error has occurred since the device was created. */
-void tessera_errors_log_totals(TesseraState *s)
-{
-    QEMU_LOCK_GUARD(&s->err_lock);
-    for (uint32_t type = 0; type < TSR_ERR_TYPES; type++) {
-        if (s->err_ever[type]) {
-            qemu_log_mask(LOG_GUEST_ERROR,
-                          "tessera %s: error %u was counted %u times\n",
-                          tessera_name(s), type, s->err_ever[type]);
-        }
-    }
 }
 
 /* Note the cause of a fault. The error is counted when the packet ends. */

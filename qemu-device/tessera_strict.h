@@ -6,7 +6,7 @@
 #ifndef HW_DISPLAY_TESSERA_STRICT_H
 #define HW_DISPLAY_TESSERA_STRICT_H
 
-#include "tessera.h"
+#include "tessera_core.h"
 
 enum {
     TESSERA_PAGE_NEVER,         /* never written */
@@ -23,7 +23,6 @@ void tessera_guest_error(TesseraMaster *m, uint32_t type, uint64_t addr);
 void tessera_errors_init(TesseraState *s);
 void tessera_errors_fini(TesseraState *s);
 void tessera_errors_clear(TesseraState *s);
-void tessera_errors_log_totals(TesseraState *s);
 uint32_t tessera_fault(TesseraMaster *m, uint32_t type, uint32_t slot,
                        uint64_t addr);
 uint32_t tessera_strict_access(TesseraMaster *m, uint64_t vram_offset,

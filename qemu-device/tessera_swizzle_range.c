@@ -11,7 +11,6 @@
  */
 #include "qemu/osdep.h"
 #include "tessera_swizzle_range.h"
-#include "tessera_range_view.h"
 #include "tessera_strict.h"
 #include "tessera_swizzle.h"
 #include "trace.h"
@@ -105,8 +104,7 @@ static uint64_t surface_offset(TesseraState *s, const TesseraSwizzleRange *r)
 
 static bool show(TesseraState *s, uint32_t index)
 {
-    return tessera_range_view_show(s, index,
-                                   surface_offset(s, &s->ranges[index]));
+    return s->ops->range_show(s, index, surface_offset(s, &s->ranges[index]));
 }
 
 void tessera_swizzle_range_enable(TesseraState *s, uint32_t index)
@@ -135,14 +133,14 @@ void tessera_swizzle_range_enable(TesseraState *s, uint32_t index)
 void tessera_swizzle_range_disable(TesseraState *s, uint32_t index)
 {
     trace_tessera_swizzle_range_disable(index);
-    tessera_range_view_hide(s, index);
+    s->ops->range_hide(s, index);
     s->ranges[index].enabled = false;
 }
 
 void tessera_swizzle_range_reset(TesseraState *s)
 {
     for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
-        tessera_range_view_hide(s, i);
+        s->ops->range_hide(s, i);
     }
     memset(s->ranges, 0, sizeof(s->ranges));
 }
@@ -156,7 +154,7 @@ bool tessera_swizzle_range_loaded(TesseraState *s)
     bool ok = true;
 
     for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
-        tessera_range_view_hide(s, i);
+        s->ops->range_hide(s, i);
         ok = ok && (!s->ranges[i].enabled || show(s, i));
     }
     return ok;
@@ -165,7 +163,7 @@ bool tessera_swizzle_range_loaded(TesseraState *s)
 /* ---- Emulated accesses --------------------------------------------------- */
 
 /* Find the range that shows these bytes. *@at is relative to its surface. */
-static const TesseraSwizzleRange *find_range(TesseraState *s, hwaddr addr,
+static const TesseraSwizzleRange *find_range(TesseraState *s, uint64_t addr,
                                              uint32_t len, uint64_t *at)
 {
     /* Ranges that are being loaded have not been checked yet. */
@@ -206,8 +204,9 @@ static uint32_t access_range(TesseraState *s, const TesseraSwizzleRange *r,
     return err;
 }
 
-static bool access_window(TesseraState *s, hwaddr addr, uint8_t *buf,
-                          uint32_t len, bool write)
+/* Access the window for a CPU. Returns false if it counted an error. */
+bool tessera_swizzle_range_access(TesseraState *s, uint64_t addr, uint8_t *buf,
+                                  uint32_t len, bool write)
 {
     uint64_t at;
     const TesseraSwizzleRange *r = find_range(s, addr, len, &at);
@@ -224,35 +223,3 @@ static bool access_window(TesseraState *s, hwaddr addr, uint8_t *buf,
     }
     return !err;
 }
-
-static uint64_t window_read(void *opaque, hwaddr addr, unsigned size)
-{
-    TesseraState *s = opaque;
-    uint8_t buf[8];
-
-    if (s->gone || !access_window(s, addr, buf, size, false)) {
-        return UINT64_MAX;
-    }
-    return ldn_le_p(buf, size);
-}
-
-static void window_write(void *opaque, hwaddr addr, uint64_t value,
-                         unsigned size)
-{
-    TesseraState *s = opaque;
-    uint8_t buf[8];
-
-    if (s->gone) {
-        return;
-    }
-    stn_le_p(buf, size, value);
-    access_window(s, addr, buf, size, true);
-}
-
-const MemoryRegionOps tessera_swizzle_window_ops = {
-    .read = window_read,
-    .write = window_write,
-    .endianness = DEVICE_LITTLE_ENDIAN,
-    .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
-    .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
-};

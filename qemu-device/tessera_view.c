@@ -9,8 +9,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
+#include "qemu/bswap.h"
 #include "tessera_view.h"
-#include "tessera_coherence.h"
 #include "tessera_mmu.h"
 #include "tessera_strict.h"
 #include "tessera_stream.h"
@@ -237,8 +237,8 @@ static uint32_t vm_begin(TesseraView *v, uint64_t va, uint64_t len,
         return tessera_null_begin(m, MIN(len, place.left), write, run);
     }
     if (pte_past_caches(place.pte)) {
-        return tessera_coherence_begin(m, place.addr, MIN(len, place.left),
-                                       write, run);
+        return m->s->ops->ram_begin_uncached(m, place.addr,
+                                             MIN(len, place.left), write, run);
     }
     n = tessera_mmu_extend(m, va, len, write, &place);
     if (!(place.pte & TSR_PTE_VRAM)) {
@@ -277,7 +277,7 @@ uint32_t tessera_view_begin(TesseraView *v, uint64_t off, uint64_t len,
     }
     dma += in_page;
     if (past_caches) {
-        return tessera_coherence_begin(v->m, dma, n, write, run);
+        return v->m->s->ops->ram_begin_uncached(v->m, dma, n, write, run);
     }
     while (n < len && page_follows(v, pos + n, write, dma + n)) {
         n += MIN(len - n, TSR_PAGE_SIZE);

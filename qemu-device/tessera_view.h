@@ -11,7 +11,7 @@
 #ifndef HW_DISPLAY_TESSERA_VIEW_H
 #define HW_DISPLAY_TESSERA_VIEW_H
 
-#include "tessera.h"
+#include "tessera_core.h"
 
 #define TESSERA_LIST_ENTRIES    512     /* page list read-ahead */
 #define TESSERA_RUNS            32      /* runs begun together */

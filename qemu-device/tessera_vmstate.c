@@ -162,7 +162,8 @@ static bool head_valid(TesseraHead *h)
  */
 static int tessera_pre_save(void *opaque)
 {
-    TesseraState *s = opaque;
+    TesseraPCIState *d = opaque;
+    TesseraState *s = &d->state;
     uint32_t pages = tessera_coherence_pages(s);
 
     if (pages) {
@@ -179,7 +180,8 @@ static int tessera_pre_save(void *opaque)
  */
 static int tessera_pre_load(void *opaque)
 {
-    TesseraState *s = opaque;
+    TesseraPCIState *d = opaque;
+    TesseraState *s = &d->state;
 
     s->distrusted = true;
     tessera_coherence_forget(s);
@@ -210,7 +212,8 @@ static int tessera_pre_load(void *opaque)
 
 static int tessera_post_load(void *opaque, int version_id)
 {
-    TesseraState *s = opaque;
+    TesseraPCIState *d = opaque;
+    TesseraState *s = &d->state;
     bool ok = registers_valid(s) && tessera_host_aperture_load(s) &&
               tessera_bar_load(s);
 
@@ -561,11 +564,29 @@ static const VMStateDescription vmstate_page_states = {
     }
 };
 
+static const VMStateDescription vmstate_window = {
+    .name = "tessera/host-aperture-window",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_EQUAL(num_pages, TesseraHostAperture,
+                             "host-aperture-size differs"),
+        VMSTATE_UINT64(addr, TesseraHostAperture),
+        VMSTATE_UINT32(count, TesseraHostAperture),
+        {
+            .name = "table",
+            .info = &info_window,
+            .flags = VMS_SINGLE,
+        },
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 static bool host_aperture_needed(void *opaque)
 {
     TesseraState *s = opaque;
 
-    return s->ha.num_pages;
+    return s->ha->num_pages;
 }
 
 static const VMStateDescription vmstate_host_aperture = {
@@ -574,11 +595,8 @@ static const VMStateDescription vmstate_host_aperture = {
     .minimum_version_id = 2,
     .needed = host_aperture_needed,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32_EQUAL(ha.num_pages, TesseraState,
-                             "host-aperture-size differs"),
-        VMSTATE_UINT64(ha.addr, TesseraState),
-        VMSTATE_UINT32(ha.count, TesseraState),
-        VMSTATE_SINGLE(ha, TesseraState, 0, info_window, TesseraHostAperture),
+        VMSTATE_STRUCT_POINTER(ha, TesseraState, vmstate_window,
+                               TesseraHostAperture),
         VMSTATE_END_OF_LIST()
     }
 };
@@ -735,16 +753,15 @@ static const VMStateDescription vmstate_heads = {
     }
 };
 
-const VMStateDescription vmstate_tessera = {
+/*
+ * The stream has the fields of the state behind those of PCI, as if both were
+ * of one structure.
+ */
+static const VMStateDescription vmstate_state = {
     .name = "tessera",
     .version_id = 3,
     .minimum_version_id = 3,
-    .pre_save = tessera_pre_save,
-    .pre_load = tessera_pre_load,
-    .post_load = tessera_post_load,
     .fields = (const VMStateField[]) {
-        VMSTATE_PCI_DEVICE(parent_obj, TesseraState),
-        VMSTATE_MSIX(parent_obj, TesseraState),
         VMSTATE_UINT32_EQUAL(caps, TesseraState,
                              "strict, preemption, io-coherent, vm or "
                              "resizable-bar differs, or "
@@ -786,5 +803,20 @@ const VMStateDescription vmstate_tessera = {
         &vmstate_swizzle_ranges,
         &vmstate_heads,
         NULL
+    }
+};
+
+const VMStateDescription vmstate_tessera = {
+    .name = "tessera",
+    .version_id = 3,
+    .minimum_version_id = 3,
+    .pre_save = tessera_pre_save,
+    .pre_load = tessera_pre_load,
+    .post_load = tessera_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_PCI_DEVICE(parent_obj, TesseraPCIState),
+        VMSTATE_MSIX(parent_obj, TesseraPCIState),
+        VMSTATE_STRUCT(state, TesseraPCIState, 3, vmstate_state, TesseraState),
+        VMSTATE_END_OF_LIST()
     }
 };
