@@ -164,9 +164,14 @@ def check_tree(tree, with_calls):
 def check_core():
     """What files of the core include of QEMU's run time, as text."""
     bad = []
+    makefile = (ROOT / "tests/host/Makefile").read_text(encoding="utf-8")
     for word in CORE.split():
         for name in (word,) if "." in word else (word + ".c", word + ".h"):
             path = ROOT / "qemu-device" / name
+            unit = name.removeprefix("tessera_")
+            if path.suffix == ".c" and not re.search(rf"\b{unit}\b", makefile):
+                bad.append(f"{path.relative_to(ROOT)} is of the core, and tests/host/Makefile "
+                           "does not build it")
             text = path.read_text(encoding="utf-8")
             for include in re.findall(r'^\s*#\s*include\s+["<]?([^">\s]+)', text, re.M):
                 if not CORE_INCLUDES.match(include) and not (path.parent / include).is_file():
