@@ -350,7 +350,9 @@ def overlay(flavour, extra=None):
     if os.path.isdir(bindir):
         for name in sorted(os.listdir(bindir)):
             full = os.path.join(bindir, name)
-            if os.path.isfile(full):
+            if os.path.islink(full):
+                cpio.symlink("usr/bin/" + name, os.readlink(full))
+            elif os.path.isfile(full):
                 cpio.file("usr/bin/" + name, full)
                 if os.access(full, os.X_OK):
                     with open(full, "rb") as f:

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 # pylint: disable=wrong-import-position
 import referee  # noqa: E402
 import mutants  # noqa: E402
-from check import guests, results, selection, tap, tiers, times  # noqa: E402
+from check import args, guests, results, selection, tap, tiers, times  # noqa: E402
 
 
 class Tap(unittest.TestCase):
@@ -180,6 +180,82 @@ class Culprits(unittest.TestCase):
         self.assertEqual(guests.first_words(err), ": BUG: kernel NULL pointer dereference"
                          ": RIP: 0010:tessera_x+0x1/0x2 [tessera]")
         self.assertEqual(guests.first_words("guest: stopped after 3 s\n"), "")
+
+
+class Args(unittest.TestCase):
+    """The .args files of a folder of test programs."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def place(self, name, text=""):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+    def find(self, name):
+        found = args.find_args(name, self.folder.name)
+        return {key: value for key, value in found.items() if value != args.DEFAULTS[key]}
+
+    def wrong(self, text):
+        path = self.place("test-a.args", text)
+        with self.assertRaises(SystemExit) as caught:
+            args.read(path)
+        return str(caught.exception).replace(path, "FILE")
+
+    def test_a_program(self):
+        self.place("test-a.args", "# words: more\n\ndevice: a=1,b=2:3\nkernel: debug\n")
+        self.assertEqual(self.find("test-a"), {"device": "a=1,b=2:3", "kernel": "debug"})
+        self.assertEqual(self.find("test-a.sh"), self.find("test-a"))
+        self.assertEqual(self.find("test-b"), {})
+
+    def test_a_variant_overrides_the_program(self):
+        path = self.place("test-a.args", "device: a=1,b=2\nkernel: debug\ntimeout: 9\nvariant: x\n"
+                          "device: c=3\nvariant: y-z\nkernel:\ntimeout: 8\n")
+        self.assertEqual(self.find("test-a"), {"device": "a=1,b=2", "kernel": "debug", "timeout": "9"})
+        self.assertEqual(self.find("test-a-x"), {"device": "c=3", "kernel": "debug", "timeout": "9"})
+        # nothing of the variant above it; an empty value is the default
+        self.assertEqual(self.find("test-a-y-z"), {"device": "a=1,b=2", "timeout": "8"})
+        self.assertEqual(args.variant_names(path), {"test-a-x", "test-a-y-z"})
+
+    def test_properties_changed_and_added(self):
+        self.place("test-a.args", "device: a=1,b=2\nvariant: x\ndevice: +b=3,c=4\n"
+                   "variant: y\ndevice: +d=5\n")
+        self.assertEqual(self.find("test-a-x"), {"device": "a=1,b=3,c=4"})
+        self.assertEqual(self.find("test-a-y"), {"device": "a=1,b=2,d=5"})
+        self.place("test-b.args", "variant: x\ndevice: +a=1\n")
+        self.assertEqual(self.find("test-b-x"), {"device": "a=1"})
+
+    def test_the_longest_program_has_the_variant(self):
+        self.place("test-a.args", "variant: x\nmemory: 1G\n")
+        self.place("test-a-b.args", "variant: x\nmemory: 2G\n")
+        self.assertEqual(self.find("test-a-x"), {"memory": "1G"})
+        self.assertEqual(self.find("test-a-b-x"), {"memory": "2G"})
+        self.assertEqual(self.find("test-a-c-x"), {})
+
+    def test_mistakes(self):
+        self.assertIn("FILE:2: unknown word 'devise'", self.wrong("kernel: stock\ndevise: a=1\n"))
+        self.assertEqual(self.wrong("kernel: stock\nkernel: debug\n"),
+                         "FILE:2: 'kernel' is given twice")
+        self.assertEqual(self.wrong("device: +a=1\n"),
+                         "FILE:1: only a variant can change the properties of the device")
+        self.assertEqual(self.wrong("variant: x\nvariant: x\n"), "FILE:2: there are two variants 'x'")
+        for name in ("", "X", "a b", "-a"):
+            self.assertEqual(self.wrong("variant: %s\n" % name),
+                             "FILE:1: '%s' is no name for a variant" % name)
+        self.place("test-a-x.c")
+        self.assertEqual(self.wrong("variant: x\n"),
+                         "FILE: the variant 'x' has the name of another program")
+
+    def test_variants_can_be_chosen_before_they_are_built(self):
+        os.makedirs(os.path.join(self.folder.name, "tests", "guest"))
+        self.place("tests/guest/test-a.args", "variant: x\n")
+        known = selection.programs(self.folder.name, self.folder.name)
+        self.assertEqual(known["guest-stock"], {"test-a", "test-a-x"})
+        self.assertEqual(selection.wanted_tiers(["test-a-x"], known),
+                         (["guest-stock", "guest-debug"], []))
 
 
 class Boots(unittest.TestCase):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Foreign fences, as in-fences and in reservations, on devices without and with
- * preemption (test-foreign-preempt.c).
+ * preemption.
  *
  * Process A submits work that depends on a foreign fence and waits for the
  * fence inside SUBMIT. The test process B must not have to wait with it. No

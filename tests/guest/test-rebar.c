@@ -13,13 +13,22 @@
 #include "trace.h"
 #include "tsr.h"
 
-/* expected results; the other test-rebar-*.c define their own */
-#ifndef BAR_BYTES
-#define BAR_BYTES MiB(128)
-#define BAR_SHOWS_ALL true
-#endif
-
 #define HIDDEN 2 /* id of the second VRAM segment */
+
+struct bar {
+	uint64_t bytes;
+	bool shows_all; /* of VRAM to the CPU */
+};
+
+/* The BAR that each device of test-rebar.args has to get. */
+static struct bar expected_bar(void)
+{
+	if (!tsr_device_has("resizable-bar=on") || tsr_device_has("resizable-bar-size=512G"))
+		return (struct bar){ MiB(32), false };
+	if (tsr_device_has("resizable-bar-size=64M"))
+		return (struct bar){ MiB(64), false };
+	return (struct bar){ MiB(128), true };
+}
 
 static uint64_t bar_bytes(void)
 {
@@ -48,6 +57,7 @@ static void check_hidden(struct tsr_device *dev)
 	uint32_t ctx = tsr_context_new(dev, 0), last = (uint32_t)(seg->size / 4) - 1, word;
 	struct tsr_bo bo = tsr_bo_prefers(dev, seg->size, seg, tsr_bit(tsr_seg_gart(dev)),
 					  DRM_TESSERA_BO_CPU_ACCESS);
+	const struct bar bar = expected_bar();
 	struct tsr_trace trace;
 
 	tsr_bo_map(dev, &bo);
@@ -57,8 +67,8 @@ static void check_hidden(struct tsr_device *dev)
 	require_eq(((uint32_t *)bo.map)[last], 0x5a5a0001);
 	((uint32_t *)bo.map)[last] = 0x5a5a0002;
 	trace = tsr_trace_stop();
-	require_eq(tsr_trace_faulted(&trace, "bar"), BAR_SHOWS_ALL);
-	require_eq(tsr_trace_faulted(&trace, "host-aperture"), !BAR_SHOWS_ALL);
+	require_eq(tsr_trace_faulted(&trace, "bar"), bar.shows_all);
+	require_eq(tsr_trace_faulted(&trace, "host-aperture"), !bar.shows_all);
 	require(!tsr_trace_faulted(&trace, "system"));
 	require_eq(tsr_trace_count(&trace, "paging_op"), 0);
 	tsr_trace_free(&trace);
@@ -70,11 +80,12 @@ static void check_hidden(struct tsr_device *dev)
 
 static void resized(void)
 {
+	const struct bar bar = expected_bar();
 	struct tsr_device dev = tsr_open();
 
-	require_eq(bar_bytes(), BAR_BYTES);
+	require_eq(bar_bytes(), bar.bytes);
 	require_eq(!!(tsr_seg_by_id(&dev, HIDDEN)->flags & DRM_TESSERA_SEGMENT_CPU_VISIBLE),
-		   BAR_SHOWS_ALL);
+		   bar.shows_all);
 	check_hidden(&dev);
 	tsr_close(&dev);
 }
@@ -82,13 +93,14 @@ static void resized(void)
 /* The BAR keeps its size while no driver is bound. */
 static void bound_again(void)
 {
+	const struct bar bar = expected_bar();
 	struct tsr_device dev;
 
 	tsr_pci_begin();
 	tsr_pci_unbind();
-	require_eq(bar_bytes(), BAR_BYTES);
+	require_eq(bar_bytes(), bar.bytes);
 	tsr_pci_bind();
-	require_eq(bar_bytes(), BAR_BYTES);
+	require_eq(bar_bytes(), bar.bytes);
 	dev = tsr_open();
 	check_hidden(&dev);
 	tsr_close(&dev);
@@ -97,11 +109,12 @@ static void bound_again(void)
 /* A function reset loses the BAR's size, and the kernel restores it. */
 static void reset(void)
 {
+	const struct bar bar = expected_bar();
 	struct tsr_device dev;
 
 	tsr_pci_can_reset();
 	tsr_pci_reset();
-	require_eq(bar_bytes(), BAR_BYTES);
+	require_eq(bar_bytes(), bar.bytes);
 	dev = tsr_open();
 	check_hidden(&dev);
 	tsr_close(&dev);

@@ -14,11 +14,6 @@
 #include "tsr.h"
 #include "workload/workload.h"
 
-/* requirement that a variant of this program also proves */
-#ifndef ON_THIS_DEVICE
-#define ON_THIS_DEVICE ""
-#endif
-
 #define LENGTH 0x400
 #define FILL_VALUE 0x0f111e00u
 
@@ -956,8 +951,8 @@ static void forgotten_state_is_found(void)
 }
 
 static const struct tap_test tests[] = {
-	{ ON_THIS_DEVICE "SPLIT-1 SPLIT-2 SPLIT-14 SPLIT-15 SPLIT-28 SPLIT-35 MODEL-3 MODEL-4 "
-			 "the worked example: three parts",
+	{ "SCHED-9 SPLIT-1 SPLIT-2 SPLIT-14 SPLIT-15 SPLIT-28 SPLIT-35 MODEL-3 MODEL-4 the worked "
+	  "example: three parts",
 	  base_case, 0, 0 },
 	{ "SPLIT-5 SPLIT-7 SPLIT-8 SPLIT-11 entries and the slot table", entries_and_table, 0, 0 },
 	{ "SPLIT-13 page-ins follow the list", page_ins_in_list_order, 0, 0 },

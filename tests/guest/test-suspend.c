@@ -26,13 +26,10 @@ static bool was_evicted(const struct tsr_trace *trace, const struct drm_tessera_
 	return false;
 }
 
-/* Whether the segment keeps its contents (test-suspend-preserved.args). */
+/* Whether the segment keeps its contents. */
 static bool is_preserved(const struct drm_tessera_query_segment *seg)
 {
-	const char *device = getenv("TESSERA_DEVICE");
-
-	return device && strstr(device, "vram-preserved=on") &&
-	       seg->flags & DRM_TESSERA_SEGMENT_CPU_VISIBLE;
+	return tsr_device_has("vram-preserved=on") && seg->flags & DRM_TESSERA_SEGMENT_CPU_VISIBLE;
 }
 
 /* Creates an object in each of the segments, with a different value in each. */

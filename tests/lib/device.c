@@ -66,6 +66,21 @@ int __tsr_open_primary(void)
 	return open_node("/dev/dri/card%d", 0);
 }
 
+bool tsr_device_has(const char *property)
+{
+	const char *props = getenv("TESSERA_DEVICE");
+	size_t length = strlen(property);
+
+	while (props && *props) {
+		size_t own = strcspn(props, ",");
+
+		if (own == length && !strncmp(props, property, length))
+			return true;
+		props += own + (props[own] == ',');
+	}
+	return false;
+}
+
 int __tsr_query(int fd, uint32_t id, uint32_t stride, uint32_t *count, void *out)
 {
 	struct drm_tessera_query args = {

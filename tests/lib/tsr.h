@@ -49,6 +49,8 @@ int __tsr_open_primary(void); /* its primary node, or -errno */
 struct tsr_device tsr_open_fd(int fd); /* for a node that is already open */
 struct tsr_device tsr_open(void);
 void tsr_close(struct tsr_device *dev);
+/* Whether scripts/guest --device has given the device @property ("strict=on"). */
+bool tsr_device_has(const char *property);
 /* 0 or -errno; retries on EINTR and EAGAIN */
 int tsr_ioctl(int fd, unsigned long request, void *arg);
 

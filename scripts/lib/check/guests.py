@@ -8,6 +8,7 @@ import re
 import subprocess
 import time
 
+from .args import GUEST_OPTIONS, find_args
 from .results import BUILD, OUTPUTS, RESULTS, ROOT, TIMEOUT_FACTOR, say
 from .selection import TIERS, chosen
 from .tap import durations, parse_tap, report, split_output
@@ -15,7 +16,6 @@ from .times import TIMES
 
 # A test under the debug kernel takes longer.
 DEBUG_FACTOR = 4
-DEFAULT_TIMEOUT = 60
 # What a boot may last before its tests are worth a second one, which starts in a fraction.
 LONG_BOOT = 240
 
@@ -87,34 +87,12 @@ def _before_problem(run):
     return text.split(first.group(1))[0] if first and first.group(1) else text
 
 
-# Options of scripts/guest that an .args file may give a value.
-GUEST_OPTIONS = ("modules", "allow-log", "qemu-args", "memory", "append", "vcpu-threads")
-
-
 class GuestTest:
-    """A test program and what its .args file asks for."""
+    """A test program, or a variant of one, and what its .args file asks for."""
 
     def __init__(self, path):
         self.name = os.path.basename(path)
-        self.args = {"device": "", "kernel": "both", "timeout": str(DEFAULT_TIMEOUT),
-                     "devices": "1", "long": "", "panic": "", **dict.fromkeys(GUEST_OPTIONS, "")}
-        for name in (self.name, os.path.splitext(self.name)[0]):
-            args = os.path.join(ROOT, "tests", "guest", name + ".args")
-            if os.path.exists(args):
-                self._read(args)
-                break
-
-    def _read(self, path):
-        with open(path, encoding="utf-8") as f:
-            for number, line in enumerate(f, 1):
-                line = line.strip()
-                if not line or line.startswith("#"):
-                    continue
-                key, _, value = line.partition(":")
-                if key.strip() not in self.args:
-                    raise SystemExit("%s:%d: unknown word '%s' (one of: %s)" % (
-                        path, number, key, ", ".join(sorted(self.args))))
-                self.args[key.strip()] = value.strip()
+        self.args = find_args(self.name)
 
     def boot(self):
         """What of the arguments is the whole guest's: equal for tests that share a boot."""

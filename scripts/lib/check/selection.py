@@ -4,6 +4,7 @@
 import glob
 import os
 
+from .args import variant_names
 from .results import BUILD, ROOT
 
 # The last only when it is asked for: it takes longer than all others.
@@ -31,6 +32,7 @@ def programs(root=ROOT, build=BUILD):
     """
     guest = _stems(root + "/tests/guest/test-*.c", root + "/tests/guest/test-*.args",
                    root + "/userspace/tests/test-*.sh", build + "/guest-bin/test-*")
+    guest = guest.union(*map(variant_names, glob.glob(root + "/tests/guest/test-*.args")))
     cases = set()
     for path in glob.glob(root + "/kunit/**/*.c", recursive=True):
         with open(path, encoding="utf-8") as f:

@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: MIT
-/* The same on a device without swizzling ranges. */
-#include "test-swizzle-range.c"

@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: MIT
-/* The same on a device that can preempt: see test-workload-vm-preempt.args. */
-#include "test-workload-vm.c"
