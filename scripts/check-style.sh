@@ -3,8 +3,9 @@
 #
 # Lint, as TAP. Arguments pick checks:
 #
-#   scripts/check-style.sh [spdx] [lengths] [widths] [shellcheck] [clang-format]
-#                          [kernel-doc] [html] [checkpatch] [sparse] [warnings]
+#   scripts/check-style.sh [spdx] [lengths] [widths] [scenes] [shellcheck]
+#                          [clang-format] [kernel-doc] [html] [checkpatch] [sparse]
+#                          [warnings]
 #
 # checkpatch and kernel-doc come with the debug kernel's source; sparse and warnings
 # build the driver for the stock kernel once more, in build/lint.
@@ -15,7 +16,8 @@ cd "$ROOT"
 driver=drivers/gpu/drm/tessera
 lint=$BUILD/lint
 kernel=$BUILD/kernels/debug
-checks=(spdx lengths widths shellcheck clang-format kernel-doc html checkpatch sparse warnings)
+checks=(spdx lengths widths scenes shellcheck clang-format kernel-doc html checkpatch sparse
+	warnings)
 
 # What checkpatch asks for and this tree cannot or will not do.
 checkpatch_ignore=(
@@ -124,6 +126,18 @@ check_widths() {
 		xargs grep -nHP '^.{81,}$' | grep -v '://' || true
 }
 
+# The scene and what must be seen: in one line there is room for one of them.
+check_scenes() {
+	awk '
+		FNR == 2 { head = /^\/\*$/ }
+		FNR == 2 && !head { print FILENAME " does not begin with a comment of several lines" }
+		head && /^ \*\/$/ {
+			head = 0
+			if (FNR < 5 || FNR > 15)
+				print FILENAME " begins with " FNR - 3 " lines of comment, not 2 to 12"
+		}' tests/guest/*.c
+}
+
 check_shellcheck() {
 	# shellcheck disable=SC2046
 	shellcheck -x -P SCRIPTDIR -S warning -f gcc $(shell_scripts) || true
@@ -223,6 +237,7 @@ run() {
 	spdx) result "every file names its licence" < <(check_spdx) ;;
 	lengths) result "functions up to 100 lines, files up to 1000 besides comments" < <(check_lengths) ;;
 	widths) result "documents have 80 columns" < <(check_widths) ;;
+	scenes) result "guest tests begin with their scene and what must be seen" < <(check_scenes) ;;
 	shellcheck)
 		if need shellcheck; then
 			result "shellcheck" < <(check_shellcheck)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory budgets: how much memory a client may use, how much of that can be
- * reserved, and notification of changes (RES-3, SEG-8).
+ * Memory budgets: how much memory a client may use, how much of that it can
+ * reserve, and notification of changes (RES-3, SEG-8). The figures must follow
+ * what other processes use, and a reservation must hold.
  */
 #include <poll.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A device that snoops CPU caches (io-coherent=on): CPU and GPU see each
- * other's writes, and the driver does no cache maintenance.
+ * A device that snoops CPU caches (io-coherent=on). CPU and GPU must see each
+ * other's writes, and the driver must do no cache maintenance.
  */
 #include <stdlib.h>
 

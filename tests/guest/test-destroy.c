@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * BO_DESTROY: by default after all earlier work of the client, with
- * ASSUME_NOT_IN_USE without waiting for it, and with SYNCHRONOUS before the
- * call returns.
+ * BO_DESTROY while jobs use the object. The object must be freed after all
+ * earlier work of the client by default, without waiting for it with
+ * ASSUME_NOT_IN_USE, and before the call returns with SYNCHRONOUS.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Dumb buffers, for clients that do not know about segments. */
+/*
+ * Dumb buffers, whose clients do not know about segments. They must keep their
+ * contents when they move, have the documented sizes, and be usable by another
+ * device.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Fences: syncobjs in and out of SUBMIT, errors on fences, and BO_WAIT. */
+/*
+ * Fences: syncobjs in and out of SUBMIT, sync files, and BO_WAIT. A fence must
+ * signal after its job, with the job's error. Jobs on one object, and jobs of
+ * one context, must run in order.
+ */
 #include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>

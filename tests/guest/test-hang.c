@@ -2,6 +2,8 @@
 /*
  * Recovery from jobs that time out. No packet can hang an engine forever, so a
  * long job and a short timeout (debugfs `job_timeout_ms`) stand in for a hang.
+ * The fence of the job must get -ETIME, later jobs of its context -ECANCELED,
+ * and other contexts must not notice.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The CPU host aperture: access to hidden memory through BAR 4, running out of
- * aperture pages, and moves of mapped objects.
+ * aperture pages, and moves of mapped objects. The CPU must reach every word,
+ * and an object is evicted only if no aperture page can be had.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Imported pages: from vgem, another driver, and from a second device of this
- * driver. Jobs access them through apertures.
+ * driver. Jobs must read and write them through apertures, and exporter and
+ * importer may close or go away in any order.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The device behind a translating IOMMU that flushes its TLB at each unmap
- * (iommu.strict): see the .args file. Also built for other IOMMU models. The
- * last test drives an engine without the driver.
+ * (iommu.strict), of three models: see the .args file. Transfers must work, and
+ * DMA without a mapping must end as an error of the engine. The last test
+ * drives an engine without the driver.
  */
 #include <fcntl.h>
 #include <linux/pci_regs.h>

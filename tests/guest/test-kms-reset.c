@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* A function reset while a picture is on screen. */
+/*
+ * A function reset while a picture is on screen, or while a display is being
+ * enabled. A modeset during the reset must fail, and the next one must show its
+ * picture.
+ */
 #include <pthread.h>
 #include <stdatomic.h>
 

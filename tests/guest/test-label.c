@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Debug names of buffer objects. */
+/*
+ * Debug names of buffer objects. They must appear in debugfs and in traces, and
+ * bad ones must be refused.
+ */
 #include <stdlib.h>
 
 #include "trace.h"

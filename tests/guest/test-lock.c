@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Lock and Unlock: waiting and not waiting, discard and renamed instances,
- * which file may lock and unlock, and the effect of locks on submissions.
+ * Lock and Unlock of objects that jobs use: waiting and not waiting, discard
+ * and renamed instances, and which file may lock and unlock. A lock must give
+ * the CPU the finished bytes, and keep the object from moving to where the CPU
+ * cannot follow.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Lock2 and Unlock2: a CPU address for each kind of object in each placement,
- * without waiting.
+ * Lock2 and Unlock2: a CPU address for each kind of object in each placement.
+ * The calls must not wait, and the address must show the object's bytes.
  */
 #include <fcntl.h>
 #include <stdio.h>

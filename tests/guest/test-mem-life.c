@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Swapping of evicted objects, and destruction of objects that are in use. */
+/*
+ * Swapping of evicted objects, and destruction of objects that are in use. No
+ * byte may be lost, new memory must read as zero, and the pages and the space
+ * of what is gone must be free.
+ */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* CPU mappings: their contents through moves, and between clients. */
+/*
+ * CPU mappings of objects in every segment, through moves, and between clients.
+ * A pointer must always show the object's own bytes, and never another client's
+ * or the device's hidden memory.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

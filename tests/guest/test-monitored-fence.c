@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Monitored fences: signalled and waited for by CPU and GPU in all four
- * combinations, the values in their memory page, and jobs that fail. Jobs are
- * held by a stuck job on another engine.
+ * combinations, by jobs in parts, and by jobs that fail. The value in the
+ * memory page must rise in the order of submission. Jobs are held by a stuck
+ * job on another engine.
  */
 #include <pthread.h>
 #include <sched.h>

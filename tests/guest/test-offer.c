@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * OFFER and RECLAIM: when contents are dropped, and calls that are refused
- * while an object is offered.
+ * OFFER and RECLAIM. Offered contents must be dropped before any object is
+ * evicted, and only after their jobs; without pressure they stay. Calls that
+ * use an offered object are refused.
  */
 #include <fcntl.h>
 #include <stdatomic.h>

@@ -2,6 +2,7 @@
 /*
  * Oversubscription: a random workload with large objects in one segment, cuts
  * forced for all contexts, and one submission that needs ten times the segment.
+ * Every byte must be as the model says.
  */
 #include <stdlib.h>
 

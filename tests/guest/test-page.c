@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Paging operations, checked by tracepoints and contents. */
+/*
+ * Paging operations: transfers, fills, maps and moves, for each kind of
+ * segment. Tracepoints must show the expected operations, and the contents must
+ * survive.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Placement of objects: the segment they are placed in, where they are evicted
- * to, and which objects are not affected.
+ * Placement of objects in segments, and eviction from them. Objects must go to
+ * the documented segment, only those in the way may be evicted, and the others
+ * stay.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * dma-bufs: objects shared between files and processes, and calls that are
+ * dma-bufs shared between files and processes. An import must be the same
+ * object with the same fences, a mapping must follow it, and bad calls are
  * refused.
  */
 #include <fcntl.h>

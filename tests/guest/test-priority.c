@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Priorities of contexts: the order in which the device runs jobs that were
- * queued while it was busy. Contexts are recognised by their ids, which rise in
- * the order of creation.
+ * Jobs of several priorities that were queued while the device was busy. They
+ * must run in the documented order, and low priority has its turns. Contexts
+ * are recognised by their ids, which rise in the order of creation.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Objects private to a VM (RES-5): calls that are refused, and memory
- * management where all objects share one reservation. Memory is small: 8 MiB
+ * Objects private to a VM (RES-5), which share one reservation. Calls with them
+ * outside their VM must be refused. They must keep their bytes when they are
+ * evicted for each other and for submissions with lists. Memory is small: 8 MiB
  * visible to the CPU and 8 MiB hidden.
  */
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Residency lists: counts, all or nothing, bytes to trim, and which client
- * gives way to which. Memory is small: 8 MiB visible to the CPU and 8 MiB
- * hidden from it. Jobs that name their objects create the memory pressure.
+ * Residency lists: counts, all or nothing, bytes to trim, and which client must
+ * give way to which. Memory is small: 8 MiB visible to the CPU and 8 MiB hidden
+ * from it. Jobs that name their objects create the memory pressure.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -3,8 +3,7 @@
  * SEG-31: a device that does not come back from suspend. Every second reset of
  * the device does not end (test-resume.args): the reset of probe ends, that of
  * the first resume does not, and so on. All jobs must then end with -ECANCELED,
- * and unbinding must work. Each test leaves the device after a reset that
- * ended. Built twice, for a device without and with preemption.
+ * and unbinding must work. Each test leaves the device after a reset that ended.
  */
 #include <stdio.h>
 #include <unistd.h>

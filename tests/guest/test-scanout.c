@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Objects that are scanned out: they must stay where they are, which affects
- * other users of memory. The tests also check what a commit waits for, and when
- * it fails instead.
+ * Objects that are scanned out, beside other users of memory. They must stay
+ * where they are until the display is off. A commit may wait only for a limited
+ * time, and fails otherwise.
  */
 #include <fcntl.h>
 #include <stdlib.h>

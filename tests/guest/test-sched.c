@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Submissions in parts beside other work on one engine: the parts run back to
- * back without preemption, interleaved with it. Built twice, for a device
- * without and with preemption.
+ * Submissions in parts beside other work on one engine, without and with
+ * preemption. The parts must run back to back without preemption, and
+ * interleaved with the other work with it.
  */
 #include <pthread.h>
 #include <sched.h>

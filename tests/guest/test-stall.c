@@ -4,7 +4,7 @@
  * whose submissions have many parts, B is the test. Each job takes 5 ms of
  * device time (test-stall.args), so A is busy for a while on any machine. The
  * waits of B must be bounded by the structure of A's submissions, not by
- * milliseconds. Built twice, for a device without and with preemption.
+ * milliseconds.
  */
 #include <pthread.h>
 #include <signal.h>

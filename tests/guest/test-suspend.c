@@ -2,9 +2,7 @@
 /*
  * Suspend and resume: segments that lose their contents are evicted first, and
  * the contents come back. The device really loses memory that it does not
- * report as preserved (x-lose-vram). Built three times: for devices that
- * preserve nothing, that preserve visible VRAM, and that number their segments
- * in reverse.
+ * report as preserved (x-lose-vram).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Swizzling ranges: the CPU sees swizzled objects linearly in VRAM, also when
- * there are too few ranges, and when objects move. Run on devices with 8
- * ranges, one, and none, whose accesses trap (strict mode), and with 8 that are
- * backed by memory. Wrong bytes, an unexpected eviction, or a range in the
- * wrong place fails a test.
+ * there are too few ranges, and when objects move. Wrong bytes, an unexpected
+ * eviction, or a range in the wrong place fails a test.
  */
 #include <fcntl.h>
 #include <glob.h>

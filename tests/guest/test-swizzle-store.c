@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Swizzling ranges are free, but the device lacks storage for them: 1 KiB for
- * one row of each. Released ranges, refusals and evictions are counted in the
- * trace.
+ * one row of each. The trace must show that ranges of other objects are
+ * released, how often the device refuses, and what is evicted in the end.
  */
 #include <stdio.h>
 

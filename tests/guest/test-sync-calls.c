@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The kernel memory that fences of a call take, how it is charged, and the
- * checks that a call repeats after it has waited for a foreign fence.
+ * Calls with many fences. The kernel memory that the fences take must be
+ * charged, and a call must repeat its checks after it has waited for a foreign
+ * fence.
  */
 #include <errno.h>
 #include <string.h>

@@ -4,8 +4,7 @@
  * over a cut also has to hold between two batches. Disturbances meanwhile
  * (memory pressure, CPU accesses, a hang, suspend, unplug) must end as
  * documented. Each job takes 10 ms of device time (test-window.args), so that a
- * hundred parts are armed while the first ones run. Built twice, for a device
- * without and with preemption.
+ * hundred parts are armed while the first ones run.
  */
 #include <pthread.h>
 #include <signal.h>

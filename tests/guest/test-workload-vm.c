@@ -4,7 +4,7 @@
  * mappings of any kind, residency lists, offers, locks, destruction, objects
  * shared by two files, and evictions of everything. It runs alone, and beside
  * clients of both models. Every byte must be as the model says. TESSERA_SEED
- * repeats a run. Built several times, for different devices.
+ * repeats a run.
  */
 #include "stall.h"
 #include "workload/workload_vm.h"

@@ -4,7 +4,7 @@
  * object and view, slots kept over cuts, delayed fences, CPU accesses, and
  * objects closed in flight. It runs alone, and beside clients above and below
  * their share of memory. Every byte must be as the model says. TESSERA_SEED
- * repeats a run. Built several times, for different devices.
+ * repeats a run.
  */
 #include "stall.h"
 #include "workload/workload.h"
