@@ -585,19 +585,14 @@ static void entries_say_cached(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct tsr_bo bo = tsr_bo_new(&s.dev, BYTES, tsr_bit(rows[i].seg), rows[i].flags);
 		struct tsr_trace trace;
-		uint32_t maps = 0;
+		uint32_t flags;
 
 		tsr_trace_start("paging_op", NULL);
 		tsr_gpu_touch(&s.dev, s.ctx, &bo);
 		trace = tsr_trace_stop();
-		tsr_trace_for_each(&trace, "paging_op", ev) {
-			if (!tsr_event_is(ev, "kind", "map"))
-				continue;
-			require_msg(tsr_event_u64(ev, "flags") == rows[i].want, "row %zu: %s", i,
-				    ev->text);
-			maps++;
-		}
-		require_eq(maps, 1);
+		flags = tsr_trace_map_flags(&trace);
+		require_msg(flags == rows[i].want, "row %zu: mapped with flags 0x%x, not 0x%x", i,
+			    flags, rows[i].want);
 		tsr_trace_free(&trace);
 		tsr_bo_free(&s.dev, &bo);
 	}

@@ -755,11 +755,7 @@ static struct tsr_device other_than_exporter(int dmabuf)
 static void shown(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
-	struct drm_mode_create_dumb dumb = { .width = 640, .height = 480, .bpp = 32 };
-	struct drm_mode_fb_cmd2 fb_cmd = { .width = 640,
-					   .height = 480,
-					   .pixel_format = DRM_FORMAT_XRGB8888 };
-	struct tsr_fb fb = { .width = 640, .height = 480, .format = DRM_FORMAT_XRGB8888 };
+	struct tsr_fb fb = tsr_fb_new_dumb(&kms, 640, 480);
 	struct drm_mode_modeinfo mode = tsr_mode(640, 480);
 	struct tsr_bo there = { .size = 0 };
 	uint32_t ctx_a, ctx_b, word;
@@ -769,14 +765,9 @@ static void shown(void)
 	int dmabuf;
 
 	tsr_move_notify_need();
-	require_ok(tsr_ioctl(kms.dev.fd, DRM_IOCTL_MODE_CREATE_DUMB, &dumb));
-	fb.bo = (struct tsr_bo){ .handle = fb_cmd.handles[0] = dumb.handle, .size = dumb.size };
-	fb.pitch = fb_cmd.pitches[0] = dumb.pitch;
-	require_ok(__tsr_addfb(kms.dev.fd, &fb_cmd));
-	fb.id = fb_cmd.fb_id;
 	dmabuf = tsr_export(&kms.dev, &fb.bo);
 	b = other_than_exporter(dmabuf);
-	there.size = dumb.size;
+	there.size = fb.bo.size;
 	tsr_import_wait(b.fd, dmabuf, &there.handle);
 	ctx_a = tsr_context_new(&kms.dev, 0);
 	ctx_b = tsr_context_new(&b, 0);

@@ -441,20 +441,15 @@ static void entries_fit_the_pages(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct tsr_bo bo;
 		struct tsr_trace trace;
-		uint32_t maps = 0;
+		uint32_t flags;
 
 		bo = tsr_bo_new(&dev, MiB(3), tsr_bit(rows[i].seg), rows[i].flags);
 		tsr_trace_start("paging_op", NULL);
 		tsr_gpu_touch(&dev, ctx, &bo);
 		trace = tsr_trace_stop();
-		tsr_trace_for_each(&trace, "paging_op", ev) {
-			if (!tsr_event_is(ev, "kind", "map"))
-				continue;
-			require_msg(tsr_event_u64(ev, "flags") == rows[i].want, "row %zu: %s", i,
-				    ev->text);
-			maps++;
-		}
-		require_eq(maps, 1);
+		flags = tsr_trace_map_flags(&trace);
+		require_msg(flags == rows[i].want, "row %zu: mapped with flags 0x%x, not 0x%x", i,
+			    flags, rows[i].want);
 		tsr_trace_free(&trace);
 		tsr_bo_free(&dev, &bo);
 	}

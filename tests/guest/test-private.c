@@ -18,10 +18,8 @@
 
 static const uint32_t private = DRM_TESSERA_BO_VM_PRIVATE;
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
-static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 
 #define AT 0x100000000ull
-#define STAGE 0x200000000ull
 
 /*
  * A VM with a context, and an object through which the CPU sees the contents.
@@ -38,11 +36,7 @@ static void stage_init(struct stage *s)
 	s->dev = tsr_open();
 	s->vm = tsr_vm_open(&s->dev);
 	s->set = tsr_bit(tsr_seg_hidden(&s->dev));
-	s->show = tsr_bo_new(&s->dev, MiB(1), tsr_bit(tsr_seg_gart(&s->dev)), cached);
-	tsr_bo_map(&s->dev, &s->show);
-	tsr_vm_map(&s->dev, s->vm.id, &s->show, 0, STAGE, s->show.size, 0);
-	tsr_make_resident(&s->dev, &s->show, 1);
-	tsr_make_resident(&s->dev, &s->vm.cmds, 1);
+	s->show = tsr_vm_stage_new(&s->vm, MiB(1));
 }
 
 static void stage_fini(struct stage *s)
@@ -89,7 +83,7 @@ static void check_at(struct stage *s, uint64_t address, uint64_t bytes, uint32_t
 	for (uint64_t done = 0; done < bytes; done += s->show.size) {
 		uint64_t part = bytes - done < s->show.size ? bytes - done : s->show.size;
 
-		tsr_vm_copy(&s->vm, STAGE, address + done, part);
+		tsr_vm_copy(&s->vm, TSR_VM_STAGE, address + done, part);
 		tsr_words_check(s->show.map, part / 4, value);
 	}
 }
@@ -381,7 +375,7 @@ static void press(void *arg)
 			if (round < 2)
 				check_at(&s, at, group[i].size, value);
 			else
-				tsr_vm_copy(&s.vm, STAGE, at, KiB(4));
+				tsr_vm_copy(&s.vm, TSR_VM_STAGE, at, KiB(4));
 			require_ok(__tsr_evict_one(&s.dev, &group[i]));
 		}
 	}

@@ -85,22 +85,12 @@ static void it_stays(void)
 static void others_wait(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
-	struct drm_mode_create_dumb dumb = { .width = 640, .height = 480, .bpp = 32 };
-	struct drm_mode_fb_cmd2 cmd = { .width = 640,
-					.height = 480,
-					.pixel_format = DRM_FORMAT_XRGB8888 };
-	struct tsr_fb fb = { .width = 640, .height = 480, .format = DRM_FORMAT_XRGB8888 };
+	struct tsr_fb fb = tsr_fb_new_dumb(&kms, 640, 480);
 	struct tsr_show show;
 	struct drm_mode_modeinfo mode;
 	struct tsr_atomic req = { .num = 0 };
 	int vgem = tsr_vgem_need(), dmabuf;
 	uint32_t theirs;
-
-	require_ok(tsr_ioctl(kms.dev.fd, DRM_IOCTL_MODE_CREATE_DUMB, &dumb));
-	fb.bo = (struct tsr_bo){ .handle = cmd.handles[0] = dumb.handle, .size = dumb.size };
-	fb.pitch = cmd.pitches[0] = dumb.pitch;
-	require_ok(__tsr_addfb(kms.dev.fd, &cmd));
-	fb.id = cmd.fb_id;
 
 	tsr_light(&kms, &kms.heads[0], mode_of(&mode, 640, 480), &fb);
 	require_err(offer(&kms, &fb), -EBUSY);

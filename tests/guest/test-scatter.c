@@ -17,7 +17,6 @@ static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 
 #define AT 0x100000000ull
-#define STAGE 0x200000000ull
 #define PAGE KiB(4)
 
 /* A VM with a context, and an object through which the CPU sees bytes. */
@@ -35,11 +34,7 @@ static void stage_init(struct stage *s)
 	s->vm = tsr_vm_open(&s->dev);
 	s->seg = *tsr_seg_hidden(&s->dev);
 	s->set = tsr_bit(&s->seg);
-	s->show = tsr_bo_new(&s->dev, MiB(1), tsr_bit(tsr_seg_gart(&s->dev)), cached);
-	tsr_bo_map(&s->dev, &s->show);
-	tsr_vm_map(&s->dev, s->vm.id, &s->show, 0, STAGE, s->show.size, 0);
-	tsr_make_resident(&s->dev, &s->show, 1);
-	tsr_make_resident(&s->dev, &s->vm.cmds, 1);
+	s->show = tsr_vm_stage_new(&s->vm, MiB(1));
 }
 
 static void stage_fini(struct stage *s)
@@ -101,7 +96,7 @@ static void write_key(struct stage *s, uint64_t address, uint64_t bytes, uint32_
 
 		for (uint64_t i = 0; i < part / 4; i++)
 			words[i] = tsr_pattern(key, done / 4 + i);
-		tsr_vm_copy(&s->vm, address + done, STAGE, part);
+		tsr_vm_copy(&s->vm, address + done, TSR_VM_STAGE, part);
 	}
 }
 
@@ -112,7 +107,7 @@ static void check_key(struct stage *s, uint64_t address, uint64_t bytes, uint32_
 		const uint32_t *words = s->show.map;
 
 		memset(s->show.map, 0, part);
-		tsr_vm_copy(&s->vm, STAGE, address + done, part);
+		tsr_vm_copy(&s->vm, TSR_VM_STAGE, address + done, part);
 		for (uint64_t i = 0; i < part / 4; i++)
 			tsr_pattern_require(words[i], key, done / 4 + i);
 	}
@@ -236,7 +231,7 @@ static void moves_in_pieces(void)
 		/* map only a part, which starts inside an extent */
 		tsr_vm_unmap(&s.dev, s.vm.id, AT + MiB(1) - KiB(64) * kind, bo.size);
 		tsr_vm_map(&s.dev, s.vm.id, &bo, KiB(28), AT, MiB(1), 0);
-		tsr_vm_copy(&s.vm, STAGE, AT, MiB(1));
+		tsr_vm_copy(&s.vm, TSR_VM_STAGE, AT, MiB(1));
 		for (uint64_t i = 0; i < MiB(1) / 4; i += 1021)
 			tsr_pattern_require(((uint32_t *)s.show.map)[i], 2, KiB(7) + i);
 		tsr_vm_unmap(&s.dev, s.vm.id, AT, MiB(1));
@@ -482,7 +477,7 @@ static void pieces_are_pushed(void)
 	for (uint32_t i = 0; i < num; i += num / 8)
 		check_key(&s, AT + MiB(64) + hole() * i, PAGE, i);
 	tsr_vm_map(&s.dev, s.vm.id, &whole, 0, AT + MiB(128), whole.size, 0);
-	tsr_vm_copy(&s.vm, STAGE, AT + MiB(128), whole.size);
+	tsr_vm_copy(&s.vm, TSR_VM_STAGE, AT + MiB(128), whole.size);
 	tsr_words_check(s.show.map, whole.size / 4, 0x99999999);
 	tsr_bo_free(&s.dev, &whole);
 	tsr_bo_free(&s.dev, &bo);

@@ -16,7 +16,6 @@
 #include "vm.h"
 
 #define AT 0x100000000ull
-#define STAGE 0x200000000ull
 
 #define FAULTS TSR_EXPECT(MMU)
 
@@ -29,22 +28,10 @@ static struct tsr_bo new_mapped(struct tsr_vm *vm, uint64_t size, uint32_t set, 
 	return bo;
 }
 
-/* A mapped and listed object that the CPU can access. */
-static struct tsr_bo new_stage(struct tsr_vm *vm, uint64_t size)
-{
-	struct tsr_bo bo = tsr_bo_new(vm->dev, size, tsr_bit(tsr_seg_gart(vm->dev)),
-				      DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
-
-	tsr_bo_map(vm->dev, &bo);
-	tsr_vm_map(vm->dev, vm->id, &bo, 0, STAGE, size, 0);
-	tsr_make_resident(vm->dev, &bo, 1);
-	return bo;
-}
-
 static void check_at(struct tsr_vm *vm, struct tsr_bo *stage, uint64_t address, uint64_t bytes,
 		     uint32_t value)
 {
-	tsr_vm_copy(vm, STAGE, address, bytes);
+	tsr_vm_copy(vm, TSR_VM_STAGE, address, bytes);
 	tsr_words_check(stage->map, bytes / 4, value);
 }
 
@@ -102,7 +89,7 @@ static void brought_back(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, MiB(1));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, MiB(1));
 	const uint32_t sets[] = { tsr_bit(tsr_seg_visible(&dev)), tsr_bit(tsr_seg_hidden(&dev)),
 				  tsr_bit(tsr_seg_gart(&dev)) };
 	struct tsr_bo bos[6];
@@ -136,7 +123,7 @@ static void list_decides(void)
 	struct tsr_vm vm = tsr_vm_open(&dev), second = tsr_vm_open(&dev);
 	const struct drm_tessera_query_segment *hidden = tsr_seg_hidden(&dev);
 	struct tsr_bo bo = new_mapped(&vm, MiB(1), tsr_bit(hidden), AT);
-	struct tsr_bo stage = new_stage(&vm, MiB(1)), theirs = { .size = bo.size };
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, MiB(1)), theirs = { .size = bo.size };
 	int dmabuf = tsr_export(&dev, &bo);
 
 	require_ok(__tsr_import(other.fd, dmabuf, &theirs.handle));
@@ -184,7 +171,7 @@ static void early(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, MiB(4));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, MiB(4));
 	struct tsr_bo bos[3];
 	uint32_t handles[ARRAY_SIZE(bos)];
 
@@ -368,7 +355,7 @@ static void too_much(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, KiB(512));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, KiB(512));
 	struct tsr_bo bos[14];
 	uint32_t sync = tsr_syncobj_new(&dev), left = ARRAY_SIZE(bos);
 	struct drm_tessera_make_resident out;
@@ -632,7 +619,7 @@ static void storm(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, KiB(256));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, KiB(256));
 	uint32_t rounds = tap_slow() ? 6 : 200;
 	struct tsr_bo bos[4];
 	pthread_t thread;
@@ -668,7 +655,7 @@ static void random_lists(void)
 	const uint32_t sets[] = { tsr_bit(tsr_seg_visible(&dev)), tsr_bit(tsr_seg_hidden(&dev)),
 				  tsr_bit(tsr_seg_gart(&dev)) };
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, KiB(128)), bos[OBJECTS];
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, KiB(128)), bos[OBJECTS];
 	uint32_t value[OBJECTS] = { 0 }, count[OBJECTS] = { 0 }, faults = 0;
 	int owner[PLACES];
 	uint32_t seed = 7, rounds = tap_slow() ? 150 : 800;

@@ -16,18 +16,6 @@
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 
 #define AT 0x100000000ull
-#define STAGE 0x200000000ull
-
-/* A mapped object that the CPU can access. */
-static struct tsr_bo new_stage(struct tsr_vm *vm, uint64_t size)
-{
-	struct tsr_bo bo = tsr_bo_new(vm->dev, size, tsr_bit(tsr_seg_gart(vm->dev)), cached);
-
-	tsr_bo_map(vm->dev, &bo);
-	tsr_vm_map(vm->dev, vm->id, &bo, 0, STAGE, size, 0);
-	tsr_vm_place(vm, &bo);
-	return bo;
-}
 
 static struct tsr_bo new_mapped(struct tsr_vm *vm, uint64_t size, uint32_t set, uint64_t address)
 {
@@ -46,7 +34,7 @@ static const char *const beside =
 static void check_at(struct tsr_vm *vm, struct tsr_bo *stage, uint64_t address, uint64_t bytes,
 		     uint32_t value)
 {
-	tsr_vm_copy(vm, STAGE, address, bytes);
+	tsr_vm_copy(vm, TSR_VM_STAGE, address, bytes);
 	tsr_words_check(stage->map, bytes / 4, value);
 }
 
@@ -58,7 +46,7 @@ static void map_and_run(void)
 							   tsr_seg_hidden(&dev),
 							   tsr_seg_gart(&dev) };
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, MiB(4));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, MiB(4));
 
 	require_eq(dev.info.va_bits, 48);
 	require_eq(dev.info.va_page_sizes, KiB(4) + KiB(64) + MiB(2));
@@ -91,7 +79,7 @@ static void any_alignment(void)
 	};
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, MiB(4));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, MiB(4));
 	struct tsr_bo bo = tsr_bo_new(&dev, MiB(4), tsr_bit(tsr_seg_hidden(&dev)), 0);
 
 	tsr_vm_place(&vm, &bo);
@@ -126,7 +114,7 @@ static void parts(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, MiB(4));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, MiB(4));
 	struct tsr_bo bo = new_mapped(&vm, MiB(4), tsr_bit(tsr_seg_hidden(&dev)), AT);
 	struct tsr_bo other = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), 0);
 
@@ -167,7 +155,7 @@ static void lists(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, MiB(1));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, MiB(1));
 	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_gart(&dev)), 0);
 	struct drm_tessera_vm_bind_op ops[256];
 
@@ -223,7 +211,7 @@ static void null_mappings(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, MiB(4));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, MiB(4));
 	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), 0);
 
 	tsr_vm_map_null(&dev, vm.id, AT + KiB(4), MiB(32) + KiB(72));
@@ -256,7 +244,7 @@ static void read_only(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, KiB(64));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, KiB(64));
 	struct tsr_bo bo = new_mapped(&vm, KiB(64), tsr_bit(tsr_seg_visible(&dev)), AT);
 	struct tsr_bo fixed = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)),
 					 DRM_TESSERA_BO_GPU_READ_ONLY);
@@ -296,7 +284,7 @@ static void moves(void)
 	const struct drm_tessera_query_segment *visible = tsr_seg_visible(&dev);
 	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, MiB(1));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, MiB(1));
 	uint32_t set = tsr_bit(visible) | tsr_bit(gart);
 	struct tsr_bo bo[6];
 
@@ -341,7 +329,7 @@ static void many_mappings(void)
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *visible = tsr_seg_visible(&dev);
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, KiB(64));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, KiB(64));
 	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), tsr_bit(visible), 0);
 	struct drm_tessera_vm_bind_op ops[2 * PAIRS], far[FAR];
 
@@ -458,7 +446,7 @@ static void one_process(void *arg)
 	uint32_t which = *(uint32_t *)arg;
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, MiB(1));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, MiB(1));
 	struct tsr_bo bo = new_mapped(&vm, MiB(1), tsr_bit(tsr_seg_hidden(&dev)), AT);
 
 	for (uint32_t round = 1; round < 20; round++) {
@@ -487,7 +475,8 @@ static void shared(void)
 {
 	struct tsr_device a = tsr_open(), b = tsr_open();
 	struct tsr_vm vm_a = tsr_vm_open(&a), vm_b = tsr_vm_open(&b), vm_c = tsr_vm_open(&b);
-	struct tsr_bo stage = new_stage(&vm_b, MiB(1)), stage_c = new_stage(&vm_c, MiB(1));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm_b, MiB(1)),
+		      stage_c = tsr_vm_stage_new(&vm_c, MiB(1));
 	struct tsr_bo bo = new_mapped(&vm_a, MiB(1), tsr_bit(tsr_seg_hidden(&a)), AT);
 	struct tsr_bo other = { .size = bo.size };
 	int dmabuf = tsr_export(&a, &bo);
@@ -523,7 +512,7 @@ static void faults(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev), other = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&other, KiB(64));
+	struct tsr_bo stage = tsr_vm_stage_new(&other, KiB(64));
 	struct tsr_bo bo = new_mapped(&other, KiB(64), tsr_bit(tsr_seg_visible(&dev)), AT);
 	uint32_t second = tsr_vm_context_new(&dev, vm.id);
 	struct tsr_stuck stuck;
@@ -570,7 +559,7 @@ static void syncs(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, KiB(64));
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, KiB(64));
 	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_visible(&dev)), 0);
 	struct drm_tessera_vm_bind_op op = {
 		.op = DRM_TESSERA_VM_BIND_MAP,
@@ -849,7 +838,7 @@ static void random_changes(void)
 	uint32_t sets[] = { tsr_bit(tsr_seg_visible(&dev)), tsr_bit(tsr_seg_hidden(&dev)),
 			    tsr_bit(tsr_seg_gart(&dev)) };
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo stage = new_stage(&vm, KiB(4) * PAGES), bo[OBJECTS];
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, KiB(4) * PAGES), bo[OBJECTS];
 	static int owner[PAGES], page[PAGES]; /* object or -1; page of the object */
 	static uint32_t value[OBJECTS][BO_PAGES];
 	uint32_t seed = 1, rounds = tap_slow() ? 60 : 300;
@@ -900,7 +889,7 @@ static void random_changes(void)
 					value[owner[i]][page[i]] = round + 1;
 				continue;
 			}
-			tsr_vm_copy(&vm, STAGE, AT + KiB(4) * at, KiB(4) * (end - at));
+			tsr_vm_copy(&vm, TSR_VM_STAGE, AT + KiB(4) * at, KiB(4) * (end - at));
 			for (uint32_t i = at; i < end; i++)
 				tsr_words_check((uint32_t *)stage.map + 1024 * (i - at), 1024,
 						value[owner[i]][page[i]]);

@@ -144,6 +144,29 @@ struct tsr_fb tsr_fb_new(struct tsr_kms *kms, uint32_t width, uint32_t height, u
 	return fb;
 }
 
+struct tsr_fb tsr_fb_new_dumb(struct tsr_kms *kms, uint32_t width, uint32_t height)
+{
+	struct drm_mode_create_dumb dumb = { .width = width, .height = height, .bpp = 32 };
+	struct drm_mode_fb_cmd2 cmd = {
+		.width = width,
+		.height = height,
+		.pixel_format = DRM_FORMAT_XRGB8888,
+	};
+
+	require_ok(tsr_ioctl(kms->dev.fd, DRM_IOCTL_MODE_CREATE_DUMB, &dumb));
+	cmd.handles[0] = dumb.handle;
+	cmd.pitches[0] = dumb.pitch;
+	require_ok(__tsr_addfb(kms->dev.fd, &cmd));
+	return (struct tsr_fb){
+		.id = cmd.fb_id,
+		.width = width,
+		.height = height,
+		.pitch = dumb.pitch,
+		.format = DRM_FORMAT_XRGB8888,
+		.bo = { .handle = dumb.handle, .size = dumb.size },
+	};
+}
+
 void tsr_fb_free(struct tsr_kms *kms, struct tsr_fb *fb)
 {
 	require_ok(__tsr_rmfb(kms->dev.fd, fb->id));

@@ -47,6 +47,8 @@ int __tsr_addfb(int fd, struct drm_mode_fb_cmd2 *cmd);
 int __tsr_rmfb(int fd, uint32_t id);
 /* A linear framebuffer in CPU-visible memory, mapped. */
 struct tsr_fb tsr_fb_new(struct tsr_kms *kms, uint32_t width, uint32_t height, uint32_t format);
+/* XRGB8888, of a dumb buffer: it can leave VRAM, so importers can attach it. */
+struct tsr_fb tsr_fb_new_dumb(struct tsr_kms *kms, uint32_t width, uint32_t height);
 void tsr_fb_free(struct tsr_kms *kms, struct tsr_fb *fb);
 void tsr_fb_paint(struct tsr_fb *fb, uint32_t seed); /* a different value in each pixel */
 uint32_t tsr_fb_pixel(const struct tsr_fb *fb, uint32_t x, uint32_t y); /* converted to ARGB8888 */

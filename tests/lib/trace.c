@@ -339,6 +339,20 @@ size_t tsr_trace_count(const struct tsr_trace *trace, const char *name)
 	return count;
 }
 
+uint32_t tsr_trace_map_flags(const struct tsr_trace *trace)
+{
+	uint32_t maps = 0, flags = 0;
+
+	tsr_trace_for_each(trace, "paging_op", ev) {
+		if (!tsr_event_is(ev, "kind", "map"))
+			continue;
+		flags = (uint32_t)tsr_event_u64(ev, "flags");
+		maps++;
+	}
+	require_eq(maps, 1);
+	return flags;
+}
+
 static const char *find_value(const struct tsr_event *ev, const char *key)
 {
 	size_t len = strlen(key);

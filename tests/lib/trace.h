@@ -55,6 +55,8 @@ void tsr_trace_free(struct tsr_trace *trace);
 const struct tsr_event *tsr_trace_next(const struct tsr_trace *trace, const char *name,
 				       const struct tsr_event *from);
 size_t tsr_trace_count(const struct tsr_trace *trace, const char *name);
+/* TSR_APTE_* flags of the "map" among the "paging_op" events; requires that there is one. */
+uint32_t tsr_trace_map_flags(const struct tsr_trace *trace);
 bool tsr_event_has(const struct tsr_event *ev, const char *key);
 /* Value of a field. Fails the test if the event has no such field. */
 uint64_t tsr_event_u64(const struct tsr_event *ev, const char *key);

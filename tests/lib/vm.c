@@ -82,26 +82,23 @@ void tsr_vm_map(struct tsr_device *dev, uint32_t vm, const struct tsr_bo *bo, ui
 	require_ok(__tsr_vm_bind(dev->fd, vm, &op, 1, 0, 0));
 }
 
+/* An operation on a range, without an object. */
+static void bind_range(struct tsr_device *dev, uint32_t vm, uint32_t op, uint64_t address,
+		       uint64_t range)
+{
+	struct drm_tessera_vm_bind_op args = { .op = op, .address = address, .range = range };
+
+	require_ok(__tsr_vm_bind(dev->fd, vm, &args, 1, 0, 0));
+}
+
 void tsr_vm_unmap(struct tsr_device *dev, uint32_t vm, uint64_t address, uint64_t range)
 {
-	struct drm_tessera_vm_bind_op op = {
-		.op = DRM_TESSERA_VM_BIND_UNMAP,
-		.address = address,
-		.range = range,
-	};
-
-	require_ok(__tsr_vm_bind(dev->fd, vm, &op, 1, 0, 0));
+	bind_range(dev, vm, DRM_TESSERA_VM_BIND_UNMAP, address, range);
 }
 
 void tsr_vm_map_null(struct tsr_device *dev, uint32_t vm, uint64_t address, uint64_t range)
 {
-	struct drm_tessera_vm_bind_op op = {
-		.op = DRM_TESSERA_VM_BIND_MAP_NULL,
-		.address = address,
-		.range = range,
-	};
-
-	require_ok(__tsr_vm_bind(dev->fd, vm, &op, 1, 0, 0));
+	bind_range(dev, vm, DRM_TESSERA_VM_BIND_MAP_NULL, address, range);
 }
 
 uint32_t tsr_vm_context_new(struct tsr_device *dev, uint32_t vm)
@@ -181,6 +178,17 @@ void tsr_vm_renew(struct tsr_vm *vm)
 void tsr_vm_place(struct tsr_vm *vm, const struct tsr_bo *bo)
 {
 	tsr_make_resident(vm->dev, bo, 1);
+}
+
+struct tsr_bo tsr_vm_stage_new(struct tsr_vm *vm, uint64_t size)
+{
+	struct tsr_bo bo = tsr_bo_new(vm->dev, size, tsr_bit(tsr_seg_gart(vm->dev)),
+				      DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+
+	tsr_bo_map(vm->dev, &bo);
+	tsr_vm_map(vm->dev, vm->id, &bo, 0, TSR_VM_STAGE, size, 0);
+	tsr_vm_place(vm, &bo);
+	return bo;
 }
 
 int tsr_vm_run(struct tsr_vm *vm, const struct tsr_cmd *cmd)

@@ -41,6 +41,7 @@ struct tsr_vm {
 };
 
 #define TSR_VM_CMDS 0x7f0000000000ull
+#define TSR_VM_STAGE 0x200000000ull
 
 struct tsr_vm tsr_vm_open(struct tsr_device *dev);
 struct tsr_vm tsr_vm_open_in(struct tsr_device *dev, uint32_t id); /* in an existing VM */
@@ -49,6 +50,8 @@ void tsr_vm_close(struct tsr_vm *vm);
 void tsr_vm_renew(struct tsr_vm *vm);
 /* Makes the object resident, so that jobs may access it. */
 void tsr_vm_place(struct tsr_vm *vm, const struct tsr_bo *bo);
+/* An object that the CPU can access, mapped at TSR_VM_STAGE and resident. */
+struct tsr_bo tsr_vm_stage_new(struct tsr_vm *vm, uint64_t size);
 /* Submits and waits. Returns the fence's status. */
 int tsr_vm_run(struct tsr_vm *vm, const struct tsr_cmd *cmd);
 int tsr_vm_try_fill(struct tsr_vm *vm, uint64_t address, uint64_t bytes, uint32_t value);
