@@ -4,52 +4,56 @@
  * them.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "priv.h"
+
+/* Lists the objects in elements that begin with the handle; the rest is zero. */
+static int list_new(struct tessera_bo *const *bos, uint32_t count, uint32_t stride,
+		    struct drm_tessera_array *array)
+{
+	char *list = tessera_alloc(bos[0]->dev, (size_t)count * stride);
+
+	if (!list)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		memcpy(list + (size_t)i * stride, &bos[i]->handle, sizeof(bos[i]->handle));
+	array->stride = stride;
+	array->count = count;
+	array->array = (uintptr_t)list;
+	return 0;
+}
 
 int tessera_bo_offer(struct tessera_bo *const *bos, uint32_t count, uint32_t priority)
 {
 	struct drm_tessera_offer args = { .priority = priority };
-	struct drm_tessera_offer_bo *list;
-	struct tessera_device *dev;
 	int ret;
 
 	if (!count)
 		return 0;
-	dev = bos[0]->dev;
-	list = tessera_alloc(dev, count * sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		list[i].handle = bos[i]->handle;
-	args.bos.stride = sizeof(*list);
-	args.bos.count = count;
-	args.bos.array = (uintptr_t)list;
-	ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_OFFER, &args);
-	tessera_free(dev, list);
+	ret = list_new(bos, count, sizeof(struct drm_tessera_offer_bo), &args.bos);
+	if (ret)
+		return ret;
+	ret = tessera_ioctl(bos[0]->dev, DRM_IOCTL_TESSERA_OFFER, &args);
+	tessera_free(bos[0]->dev, (void *)(uintptr_t)args.bos.array);
 	return ret;
 }
 
 int tessera_bo_reclaim(struct tessera_bo *const *bos, uint32_t count, uint32_t *results)
 {
-	struct drm_tessera_reclaim args = { .bos.count = count };
+	struct drm_tessera_reclaim args = { 0 };
 	struct drm_tessera_reclaim_bo *list;
-	struct tessera_device *dev;
 	int ret;
 
 	if (!count)
 		return 0;
-	dev = bos[0]->dev;
-	list = tessera_alloc(dev, count * sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		list[i].handle = bos[i]->handle;
-	args.bos.stride = sizeof(*list);
-	args.bos.array = (uintptr_t)list;
-	ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_RECLAIM, &args);
+	ret = list_new(bos, count, sizeof(*list), &args.bos);
+	if (ret)
+		return ret;
+	list = (void *)(uintptr_t)args.bos.array;
+	ret = tessera_ioctl(bos[0]->dev, DRM_IOCTL_TESSERA_RECLAIM, &args);
 	for (uint32_t i = 0; i < count && !ret; i++)
 		results[i] = list[i].result;
-	tessera_free(dev, list);
+	tessera_free(bos[0]->dev, list);
 	return ret;
 }
