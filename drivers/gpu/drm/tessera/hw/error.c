@@ -93,19 +93,28 @@ static void tessera_error_log(struct tessera_device *tdev, u32 type, u32 count)
 		       rec->packet, rec->offset, rec->slot, rec->addr, rec->object);
 }
 
-static void tessera_error_read_record(struct tessera_device *tdev, u32 type)
+/* @type: 0 for the record of the first error of any type */
+static struct tessera_error_record tessera_error_read_record(struct tessera_device *tdev, u32 type)
+{
+	struct tessera_error_record rec = {};
+
+	tessera_write32(tdev, TSR_ERR_REC_SELECT, type);
+	rec.engine = tessera_read32(tdev, TSR_ERR_REC_ENGINE);
+	rec.context = tessera_read32(tdev, TSR_ERR_REC_CONTEXT);
+	rec.packet = tessera_read32(tdev, TSR_ERR_REC_PACKET);
+	rec.offset = tessera_read32(tdev, TSR_ERR_REC_OFFSET);
+	rec.slot = tessera_read32(tdev, TSR_ERR_REC_SLOT);
+	rec.addr = tessera_read64(tdev, TSR_ERR_REC_ADDR_LO);
+	tessera_write32(tdev, TSR_ERR_REC_SELECT, 0);
+	return rec;
+}
+
+static void tessera_error_keep_record(struct tessera_device *tdev, u32 type)
 {
 	struct tessera_errors *errors = tdev->errors;
 	struct tessera_error_record *rec = &errors->first[type];
 
-	tessera_write32(tdev, TSR_ERR_REC_SELECT, type);
-	rec->engine = tessera_read32(tdev, TSR_ERR_REC_ENGINE);
-	rec->context = tessera_read32(tdev, TSR_ERR_REC_CONTEXT);
-	rec->packet = tessera_read32(tdev, TSR_ERR_REC_PACKET);
-	rec->offset = tessera_read32(tdev, TSR_ERR_REC_OFFSET);
-	rec->slot = tessera_read32(tdev, TSR_ERR_REC_SLOT);
-	rec->addr = tessera_read64(tdev, TSR_ERR_REC_ADDR_LO);
-	tessera_write32(tdev, TSR_ERR_REC_SELECT, 0);
+	*rec = tessera_error_read_record(tdev, type);
 	rec->object = errors->find && rec->addr ? errors->find(tdev, rec->addr) : 0;
 }
 
@@ -137,7 +146,7 @@ static void tessera_error_collect_locked(struct tessera_device *tdev)
 		errors->count[type] += more;
 		errors->total += more;
 		if (!errors->recent[type])
-			tessera_error_read_record(tdev, type);
+			tessera_error_keep_record(tdev, type);
 		errors->recent[type] += more;
 		tessera_error_log(tdev, type, more);
 	}
@@ -248,6 +257,7 @@ void tessera_error_set_finder(struct tessera_device *tdev, tessera_error_find_t 
  */
 void tessera_error_report_stale(struct tessera_device *tdev)
 {
+	struct tessera_error_record rec;
 	u32 type, count;
 
 	if (tessera_read32(tdev, TSR_ID_MAGIC) != TSR_ID_MAGIC_VALUE ||
@@ -260,12 +270,9 @@ void tessera_error_report_stale(struct tessera_device *tdev)
 			drm_warn(&tdev->drm, "device error %s x%u while no driver had it\n",
 				 error_name(type), count);
 	}
+	rec = tessera_error_read_record(tdev, 0);
 	drm_warn(&tdev->drm, "the first: packet 0x%08x at 0x%x engine %d slot %d addr 0x%llx\n",
-		 tessera_read32(tdev, TSR_ERR_REC_PACKET),
-		 tessera_read32(tdev, TSR_ERR_REC_OFFSET),
-		 (int)tessera_read32(tdev, TSR_ERR_REC_ENGINE),
-		 (int)tessera_read32(tdev, TSR_ERR_REC_SLOT),
-		 tessera_read64(tdev, TSR_ERR_REC_ADDR_LO));
+		 rec.packet, rec.offset, rec.engine, rec.slot, rec.addr);
 }
 
 /**
