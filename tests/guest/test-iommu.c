@@ -15,7 +15,6 @@
 #include "pci.h"
 #include "tsr.h"
 
-#define DEVICES "/sys/bus/pci/devices/"
 /* without a driver, no address is mapped for the device */
 #define NOWHERE 0x40000000u
 #define STATUS_MS 20000
@@ -23,10 +22,8 @@
 /* Without translation the other tests would prove nothing. */
 static void dma_is_translated(void)
 {
-	char path[320], *type;
+	char *type = tsr_read_file(tsr_pci_path("iommu_group/type"));
 
-	snprintf(path, sizeof(path), DEVICES "%s/iommu_group/type", tsr_pci_slot());
-	type = tsr_read_file(path);
 	require_msg(type, "the device has no IOMMU group");
 	require_msg(!strncmp(type, "DMA", 3), "expected a translated domain, it has %s", type);
 	free(type);
@@ -66,12 +63,9 @@ static void every_way_to_system_memory(void)
 
 static void set_bus_master(void)
 {
+	int fd = open(tsr_pci_path("config"), O_RDWR | O_CLOEXEC);
 	uint16_t command;
-	char path[320];
-	int fd;
 
-	snprintf(path, sizeof(path), DEVICES "%s/config", tsr_pci_slot());
-	fd = open(path, O_RDWR | O_CLOEXEC);
 	require(fd >= 0);
 	require_eq(pread(fd, &command, sizeof(command), PCI_COMMAND), sizeof(command));
 	command |= PCI_COMMAND_MASTER;

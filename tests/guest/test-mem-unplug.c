@@ -4,7 +4,6 @@
  * dummy page, calls return -ENODEV, everything can be closed, and the device
  * can be bound again.
  */
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,40 +13,10 @@
 
 #include "foreign.h"
 #include "memory.h"
+#include "pci.h"
 #include "stall.h"
 
-#define DRIVER "/sys/bus/pci/drivers/tessera/"
-
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
-
-static void find_device(char name[32])
-{
-	DIR *dir = opendir(DRIVER);
-	struct dirent *entry;
-
-	if (!dir)
-		tap_skip("no %s", DRIVER);
-	name[0] = 0;
-	while ((entry = readdir(dir)))
-		if (strchr(entry->d_name, ':'))
-			snprintf(name, 32, "%.31s", entry->d_name);
-	closedir(dir);
-	require(name[0]);
-}
-
-static void unplug(const char *name)
-{
-	require_ok(tsr_write_file(DRIVER "unbind", name));
-}
-
-static void replug(const char *name)
-{
-	int fd;
-
-	require_ok(tsr_write_file(DRIVER "bind", name));
-	tsr_wait_for((fd = __tsr_open_node()) >= 0);
-	close(fd);
-}
 
 struct world {
 	struct tsr_device dev;
@@ -59,16 +28,16 @@ struct world {
  * Use the debugfs directory with the PCI name: the minor number changes when
  * the device comes back.
  */
-static void keep_copies(const char *name, const char *value)
+static void keep_copies(const char *value)
 {
 	char path[128];
 
 	tsr_debugfs(); /* mounts debugfs */
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%s/keep_system_copy", name);
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%s/keep_system_copy", tsr_pci_slot());
 	require_ok(tsr_write_file(path, value));
 }
 
-static void make_world(struct world *w, const char *name)
+static void make_world(struct world *w)
 {
 	const struct drm_tessera_query_segment *seg, *gart, *hidden;
 
@@ -92,11 +61,11 @@ static void make_world(struct world *w, const char *name)
 	tsr_words_check(w->bar.map, w->bar.size / 4, 1);
 	tsr_words_check(w->gart.map, w->gart.size / 4, 3);
 	/* Keep a system copy beside the resident object. */
-	keep_copies(name, "1");
+	keep_copies("1");
 	tsr_bo_map(&w->dev, &w->kept);
 	tsr_pattern_write(&w->kept, 5);
 	tsr_gpu_touch(&w->dev, w->ctx, &w->kept);
-	keep_copies(name, "0");
+	keep_copies("0");
 }
 
 /* Access each page. No signal may come; the written values need not persist. */
@@ -129,22 +98,20 @@ static void check_gone(struct world *w)
 static void idle_device_goes(void)
 {
 	struct world w;
-	char name[32];
 
-	find_device(name);
-	make_world(&w, name);
-	unplug(name);
+	tsr_pci_begin();
+	make_world(&w);
+	tsr_pci_unbind();
 	check_gone(&w);
-	replug(name);
+	tsr_pci_bind();
 }
 
 static void busy_device_goes(void)
 {
 	struct world w;
-	char name[32];
 
-	find_device(name);
-	make_world(&w, name);
+	tsr_pci_begin();
+	make_world(&w);
 	for (uint32_t i = 0; i < 8; i++) {
 		struct tsr_cmd cmd;
 		struct tsr_bo bo =
@@ -159,9 +126,9 @@ static void busy_device_goes(void)
 		if (i & 1)
 			tsr_bo_free(&w.dev, &bo);
 	}
-	unplug(name);
+	tsr_pci_unbind();
 	check_gone(&w);
-	replug(name);
+	tsr_pci_bind();
 }
 
 static void child(void *arg)
@@ -175,21 +142,19 @@ static void child(void *arg)
 /* CPU faults race with the unbind, repeatedly. */
 static void faults_race_with_unplug(void)
 {
-	char name[32];
-
-	find_device(name);
+	tsr_pci_begin();
 	for (int i = 0; i < (tap_slow() ? 2 : 6); i++) {
 		struct world w;
 		pid_t pid;
 
-		make_world(&w, name);
+		make_world(&w);
 		pid = tap_fork(child, &w.bar);
 		usleep(20000);
-		unplug(name);
+		tsr_pci_unbind();
 		usleep(20000);
 		require(!kill(pid, 9) && waitpid(pid, NULL, 0) == pid);
 		check_gone(&w);
-		replug(name);
+		tsr_pci_bind();
 	}
 }
 
@@ -199,16 +164,15 @@ static void attached_device_goes(void)
 	int vgem = tsr_vgem_need(), dmabuf;
 	uint32_t theirs[2], other;
 	struct world w;
-	char name[32];
 
-	find_device(name);
-	make_world(&w, name);
+	tsr_pci_begin();
+	make_world(&w);
 	dmabuf = tsr_export(&w.dev, &w.gart);
 	tsr_import_wait(vgem, dmabuf, &theirs[0]);
 	tsr_gpu_fill(&w.dev, w.ctx, &w.gart, 6);
 	w.hidden = tsr_bo_new(&w.dev, MiB(1), tsr_bit(tsr_seg_gart(&w.dev)), cpu);
 	tsr_import_wait(vgem, tsr_export(&w.dev, &w.hidden), &theirs[1]);
-	unplug(name);
+	tsr_pci_unbind();
 	/*
 	 * Attached importers may keep or release the pages; new imports fail.
 	 */
@@ -218,16 +182,16 @@ static void attached_device_goes(void)
 	require_err(__tsr_import(vgem, dmabuf, &other), -ENODEV);
 	close(dmabuf);
 	check_gone(&w);
-	replug(name);
+	tsr_pci_bind();
 
 	/* The importer also outlives all files of the device. */
-	make_world(&w, name);
+	make_world(&w);
 	dmabuf = tsr_export(&w.dev, &w.gart);
 	tsr_import_wait(vgem, dmabuf, &other);
 	close(dmabuf);
-	unplug(name);
+	tsr_pci_unbind();
 	check_gone(&w);
-	replug(name);
+	tsr_pci_bind();
 	close(vgem);
 }
 
@@ -263,17 +227,16 @@ static void attaching_races_with_unplug(void)
 		.num_preferred = 1,
 	};
 	int vgem = tsr_vgem_need();
-	char name[32];
 
 	close(vgem);
-	find_device(name);
+	tsr_pci_begin();
 	for (int i = 0; i < (tap_slow() ? 2 : 6); i++) {
 		struct world w;
 		struct tsr_bo bo = { .size = args.size };
 		uint32_t before;
 		pid_t pid;
 
-		make_world(&w, name);
+		make_world(&w);
 		args.preferred[0] = (uint8_t)tsr_seg_visible(&w.dev)->id;
 		args.supported = tsr_bit(tsr_seg_visible(&w.dev)) | tsr_bit(tsr_seg_gart(&w.dev));
 		require_ok(__tsr_bo_create(w.dev.fd, &args));
@@ -284,14 +247,14 @@ static void attaching_races_with_unplug(void)
 		pid = tap_fork(attach_until_gone, attacher);
 		tsr_wait_for(attacher->count != before);
 		tsr_gpu_fill(&w.dev, w.ctx, &bo, 1);
-		unplug(name);
+		tsr_pci_unbind();
 		before = attacher->count;
 		tsr_wait_for(attacher->count != before);
 		attacher->gone = true;
 		tap_join(pid);
 		close(attacher->dmabuf);
 		check_gone(&w);
-		replug(name);
+		tsr_pci_bind();
 	}
 }
 
@@ -305,13 +268,12 @@ static void dummy_pages_are_few(void)
 {
 	struct world w;
 	uint64_t before, after;
-	char name[32];
 	int dmabuf;
 
-	find_device(name);
-	make_world(&w, name);
+	tsr_pci_begin();
+	make_world(&w);
 	dmabuf = tsr_export(&w.dev, &w.gart);
-	unplug(name);
+	tsr_pci_unbind();
 	poke(&w.gart);
 	before = tsr_meminfo("MemAvailable");
 	for (uint32_t i = 0; i < DUMMY_MAPPINGS; i++) {
@@ -328,7 +290,7 @@ static void dummy_pages_are_few(void)
 		    (unsigned long long)(before - after) >> 10, DUMMY_MAPPINGS);
 	close(dmabuf);
 	check_gone(&w);
-	replug(name);
+	tsr_pci_bind();
 }
 
 static const struct tap_test tests[] = {

@@ -33,10 +33,8 @@ static struct bar expected_bar(void)
 static uint64_t bar_bytes(void)
 {
 	unsigned long long first, last;
-	char path[128], *text, *line;
+	char *text = tsr_read_file(tsr_pci_path("resource")), *line;
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource", tsr_pci_slot());
-	text = tsr_read_file(path);
 	require(text);
 	line = text;
 	for (int i = 0; i < TSR_BAR_VRAM; i++)

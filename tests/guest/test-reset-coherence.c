@@ -4,11 +4,10 @@
  * the driver has to maintain caches by itself. The CPU must see all bytes that
  * the GPU wrote, also if it reads them during the reset.
  */
-#include <glob.h>
 #include <pthread.h>
 #include <unistd.h>
 
-#include "tsr.h"
+#include "pci.h"
 
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 
@@ -32,15 +31,6 @@ static void *look(void *arg)
 	return NULL;
 }
 
-static void reset(void)
-{
-	glob_t found;
-
-	require(!glob("/sys/bus/pci/drivers/tessera/0000:*/reset", 0, NULL, &found));
-	require_ok(tsr_write_file(found.gl_pathv[0], "1"));
-	globfree(&found);
-}
-
 /*
  * The device takes no commands during a reset, so cache maintenance cannot rely
  * on it. No word may be stale.
@@ -62,7 +52,7 @@ static void bytes_are_seen(void)
 			tsr_evict_set(gart);
 	}
 	require(!pthread_create(&thread, NULL, look, NULL));
-	reset();
+	tsr_pci_reset();
 	is_over = true;
 	require(!pthread_join(thread, NULL));
 	require(looked_at > 0);

@@ -3,7 +3,6 @@
  * VMs when the device is suspended, reset or unplugged. Mappings survive a
  * suspend, a reset loses the VM, and an unplug must end all jobs and binds.
  */
-#include <glob.h>
 
 #include "pci.h"
 #include "vm.h"
@@ -58,18 +57,6 @@ static void suspend(void)
 	tsr_close(&dev);
 }
 
-static void reset_function(void)
-{
-	glob_t found;
-
-	require(!glob("/sys/bus/pci/drivers/tessera/0000:*/reset", 0, NULL, &found) ||
-		!found.gl_pathc);
-	if (!found.gl_pathc)
-		tap_skip("the function cannot be reset");
-	require_ok(tsr_write_file(found.gl_pathv[0], "1"));
-	globfree(&found);
-}
-
 /* A reset loses VMs like contexts. New ones work. */
 static void reset(void)
 {
@@ -85,9 +72,10 @@ static void reset(void)
 	struct tsr_bo kept = tsr_bo_new(&dev, MiB(3), tsr_bit(tsr_seg_gart(&dev)), 0);
 	struct tsr_vm fresh;
 
+	tsr_pci_can_reset();
 	tsr_vm_map(&dev, vm.id, &kept, 0, AT + MiB(16), kept.size, 0);
 	tsr_vm_fill(&vm, AT, bo.size, 1);
-	reset_function();
+	tsr_pci_reset();
 	require_err(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, 0), -EIO);
 	require_err(__tsr_vm_bind(dev.fd, vm.id, &op, 1, 0, 0), -EIO);
 	require_err(__tsr_context_create(dev.fd, &args), -EIO);

@@ -54,6 +54,14 @@ const char *tsr_pci_slot(void)
 	return name;
 }
 
+const char *tsr_pci_path(const char *name)
+{
+	static char path[320];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", tsr_pci_slot(), name);
+	return path;
+}
+
 static void bind_again(void)
 {
 	tsr_write_file(DRIVER "bind", tsr_pci_slot());
@@ -181,13 +189,12 @@ static void read_segment(const volatile uint32_t *bar, struct drm_tessera_query_
 /* The function has to be enabled before its registers can be read. */
 volatile uint32_t *tsr_pci_map_registers(void)
 {
-	char path[320];
+	const char *path;
 	void *bar;
 	int fd;
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/enable", tsr_pci_slot());
-	require_ok(tsr_write_file(path, "1"));
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource0", tsr_pci_slot());
+	require_ok(tsr_write_file(tsr_pci_path("enable"), "1"));
+	path = tsr_pci_path("resource0");
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	require_msg(fd >= 0, "%s: %s", path, strerror(errno));
 	bar = mmap(NULL, TSR_MMIO_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -200,7 +207,6 @@ struct tsr_registers tsr_pci_registers(void)
 {
 	struct tsr_registers regs = { 0 };
 	volatile uint32_t *bar;
-	char path[320];
 
 	tsr_pci_unbind();
 	bar = tsr_pci_map_registers();
@@ -212,8 +218,7 @@ struct tsr_registers tsr_pci_registers(void)
 	regs.hidden_base = reg64(bar, TSR_ID_HIDDEN_BASE_LO);
 	regs.hidden_size = reg64(bar, TSR_ID_HIDDEN_SIZE_LO);
 	munmap((void *)bar, TSR_MMIO_SIZE);
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/enable", tsr_pci_slot());
-	require_ok(tsr_write_file(path, "0"));
+	require_ok(tsr_write_file(tsr_pci_path("enable"), "0"));
 	tsr_pci_bind();
 	return regs;
 }
@@ -253,27 +258,15 @@ uint64_t tsr_pci_mapped(void)
 	return bytes;
 }
 
-static const char *reset_path(void)
-{
-	static char path[320];
-	glob_t found;
-
-	require(!glob(DRIVER "0000:*/reset", 0, NULL, &found) || !found.gl_pathc);
-	if (!found.gl_pathc)
-		tap_skip("the function cannot be reset");
-	snprintf(path, sizeof(path), "%s", found.gl_pathv[0]);
-	globfree(&found);
-	return path;
-}
-
 void tsr_pci_can_reset(void)
 {
-	reset_path();
+	if (access(tsr_pci_path("reset"), F_OK))
+		tap_skip("the function cannot be reset");
 }
 
 void tsr_pci_reset(void)
 {
-	require_ok(tsr_write_file(reset_path(), "1"));
+	require_ok(tsr_write_file(tsr_pci_path("reset"), "1"));
 }
 
 /* Offset of the MSI-X control register in the configuration space. */
@@ -292,13 +285,11 @@ static off_t msix_control(int fd)
 
 void tsr_pci_hold_interrupts(bool hold)
 {
+	const char *path = tsr_pci_path("config");
 	uint16_t flags;
-	char path[320];
 	off_t at;
-	int fd;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", tsr_pci_slot());
-	fd = open(path, O_RDWR | O_CLOEXEC);
 	require_msg(fd >= 0, "%s: %s", path, strerror(errno));
 	at = msix_control(fd);
 	require_eq(pread(fd, &flags, 2, at), 2);

@@ -28,6 +28,7 @@ void tsr_pci_unbind(void);
  * driver was bound to at the first call.
  */
 const char *tsr_pci_slot(void);
+const char *tsr_pci_path(const char *name); /* its file in sysfs; valid until the next call */
 /*
  * Maps BAR 0 while no driver is bound. It stays mapped until munmap() or the
  * end of the process.
