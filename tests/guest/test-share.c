@@ -193,11 +193,6 @@ static void run_vm_client(void *arg)
 	tsr_close(&dev);
 }
 
-static uint64_t unit_ms(void)
-{
-	return tap_slow() ? 2 : 1;
-}
-
 static pid_t start_client(int n, uint32_t segment, uint64_t want, uint64_t object)
 {
 	clients[n].segment = segment;
@@ -214,12 +209,14 @@ static void stop_client(int n, pid_t pid)
 
 /* jobs needed to take a share: it grows with use, not with time */
 #define CONVERGE_JOBS 300
+/* jobs of each active client during which its use is averaged */
+#define AVERAGE_JOBS 50
 
-/* True if all active clients have run enough jobs since @before. */
-static bool had_turns(const uint64_t before[MAX_CLIENTS])
+/* True if all active clients have run that many jobs since @before. */
+static bool had_turns(const uint64_t before[MAX_CLIENTS], uint64_t jobs)
 {
 	for (int i = 0; i < MAX_CLIENTS; i++)
-		if (clients[i].go && clients[i].jobs - before[i] <= CONVERGE_JOBS)
+		if (clients[i].go && clients[i].jobs - before[i] <= jobs)
 			return false;
 	return true;
 }
@@ -240,7 +237,7 @@ static struct patience be_patient(void)
 
 static bool has_an_end(const struct patience *p)
 {
-	return had_turns(p->before);
+	return had_turns(p->before, CONVERGE_JOBS);
 }
 
 /* Waits until a client uses @lo to @hi of @of bytes. */
@@ -259,16 +256,21 @@ static void reaches(int n, uint64_t of, double lo, double hi)
 	}
 }
 
-/* Average use of a client over some time, as a part of @of. */
-static double average(int n, uint64_t of, unsigned int ms)
+/*
+ * Average use of a client as a part of @of, over jobs of all active clients: in
+ * a fixed time a loaded machine may run none.
+ */
+static double average(int n, uint64_t of)
 {
+	struct patience patience = be_patient();
+	unsigned int samples = 0;
 	double sum = 0;
-	unsigned int samples = ms / 5;
 
-	for (unsigned int i = 0; i < samples; i++) {
+	do {
 		sum += (double)clients[n].used / (double)of;
+		samples++;
 		usleep(5000);
-	}
+	} while (!had_turns(patience.before, AVERAGE_JOBS));
 	return sum / samples;
 }
 
@@ -311,7 +313,7 @@ static void two_large_one_small(uint32_t also, double *half)
 	reaches(0, seg->size, 0.33, 0.475);
 	tsr_trace_start("evict", NULL);
 	for (int i = 0; i < 3; i++)
-		part[i] = average(i, seg->size, 300 * (unsigned int)unit_ms());
+		part[i] = average(i, seg->size);
 	trace = tsr_trace_stop();
 	evictions = tsr_trace_count(&trace, "evict");
 	tap_note("parts of the segment: %.2f %.2f %.2f, %llu evictions, %llu %llu %llu jobs",
@@ -374,8 +376,8 @@ static void idle_share_is_lent(void)
 		clients[1].go = true;
 		reaches(1, seg->size, 0.45, 0.55);
 		reaches(0, seg->size, 0.45, 0.55);
-		first = average(0, seg->size, 200);
-		second = average(1, seg->size, 200);
+		first = average(0, seg->size);
+		second = average(1, seg->size);
 		require_msg(first > 0.4 && first < 0.6, "first %.2f", first);
 		require_msg(second > 0.4 && second < 0.6, "second %.2f", second);
 		/* the client keeps its objects, but submits no jobs */
@@ -384,7 +386,7 @@ static void idle_share_is_lent(void)
 		tsr_knob("demand_window_ms", "20");
 		usleep(100000);
 		reaches(0, seg->size, 0.97, 1);
-		require(average(0, seg->size, 200) > 0.97);
+		require(average(0, seg->size) > 0.97);
 		tsr_knob("demand_window_ms", TSR_FOR_GOOD);
 	}
 	for (int i = 0; i < 2; i++)
@@ -640,7 +642,7 @@ static void both_models(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
-	uint64_t before[2];
+	struct patience patience;
 	pid_t pids[2];
 
 	share_memory();
@@ -659,12 +661,11 @@ static void both_models(void)
 		clients[!first].go = true;
 		reaches(!first, seg->size, 0.45, 0.55);
 		reaches(first, seg->size, 0.45, 0.55);
-		for (int i = 0; i < 2; i++)
-			before[i] = clients[i].jobs;
-		while (!had_turns((uint64_t[MAX_CLIENTS]){ before[0], before[1] }))
+		patience = be_patient();
+		while (!has_an_end(&patience))
 			usleep(1000);
 		for (int i = 0; i < 2; i++) {
-			double part = average(i, seg->size, 200);
+			double part = average(i, seg->size);
 
 			require_msg(part > 0.4 && part < 0.6, "client %d has %.2f", i, part);
 		}
