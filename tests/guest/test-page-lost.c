@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * A failed paging job affects only the objects that it moved, and the jobs that
- * use them. Paging takes 2 s and a job 200 ms (test-page-lost.args). With a
- * timeout in between, every paging job hangs.
+ * A paging job hangs and times out. Only the objects that it moved may be lost,
+ * and only jobs that use them may fail.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "foreign.h"
+#include "host.h"
 #include "stall.h"
 
-#define B_JOBS 20 /* 4 s of the device: pending before and after the failure */
+#define B_JOBS 20
 
 static void fill_list(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t value)
 {
@@ -21,33 +21,38 @@ static void fill_list(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t val
 
 /*
  * Another client's jobs that are not in a ring yet when the failure happens:
- * each waits for the previous one on the other engine.
+ * each waits for the previous one on the other engine, the first one for a
+ * stuck job.
  */
 static void queued_jobs_of_others(void)
 {
 	struct tsr_device a = tsr_open(), b = tsr_open();
-	uint32_t ctx_a = tsr_context_new(&a, 0), sync[B_JOBS], got[16], before = 0;
-	uint32_t ctx_b[2] = { tsr_context_new(&b, 0), tsr_context_on(&b, tsr_second_engine(&b)) };
+	uint32_t second = tsr_second_engine(&b), ctx_a = tsr_context_on(&a, second);
+	uint32_t ctx_b[2] = { tsr_context_on(&b, second), tsr_context_new(&b, 0) };
 	struct tsr_bo lost, fine = tsr_bo_new(&b, KiB(64), tsr_bit(tsr_seg_hidden(&b)), 0);
+	uint32_t sync[B_JOBS], got[16];
 	struct drm_tessera_submit args;
+	struct tsr_stuck stuck;
 	struct tsr_cmd cmd;
 
 	tsr_gpu_fill(&b, ctx_b[0], &fine, 1);
 	lost = tsr_bo_new(&a, KiB(64), tsr_bit(tsr_seg_hidden(&a)), 0);
-	tsr_job_timeout("1000");
+	stuck = tsr_stuck_start(&b, ctx_b[1]);
 	for (uint32_t i = 0; i < B_JOBS; i++) {
 		sync[i] = tsr_syncobj_new(&b);
 		fill_list(&cmd, &fine, 100 + i);
-		tsr_submit(&b, ctx_b[i % 2], &cmd, i ? sync[i - 1] : 0, sync[i]);
+		tsr_submit(&b, ctx_b[i % 2], &cmd, i ? sync[i - 1] : stuck.sync, sync[i]);
 		tsr_cmd_fini(&cmd);
 	}
 	fill_list(&cmd, &lost, 2);
+	/* for timers that start from now on */
+	tsr_job_timeout_short();
+	tsr_engine_hang_next(a.paging);
 	require_msg(tsr_submit_status(&a, ctx_a, &cmd, NULL) == -EIO,
 		    "expected -EIO, a job ran on an object whose page-in had failed");
-	while (before < B_JOBS && !__tsr_syncobj_wait(b.fd, sync[before], 0, 0))
-		before++;
-	tap_note("%u of %u jobs of the other client had ended by then", before, B_JOBS);
-	require(before < B_JOBS);
+	tsr_job_timeout_lift();
+	require_err(__tsr_syncobj_wait(b.fd, sync[0], 0, 0), -ETIME);
+	tsr_stuck_end(&stuck);
 	for (uint32_t i = 0; i < B_JOBS; i++)
 		require_ok(tsr_syncobj_status(&b, sync[i]));
 	require_err(__tsr_submit(&a, ctx_a, &cmd, 0, 0, &args), -EIO);
@@ -87,7 +92,8 @@ static void attach_waits_for_bytes(void)
 
 	tsr_gpu_fill(&dev, ctx, &bo, 4);
 	require_eq(tsr_bo_info(&dev, &bo).segment, args.preferred[0]);
-	tsr_job_timeout("1000");
+	tsr_job_timeout_short();
+	tsr_engine_hang_next(dev.paging);
 	require_msg(__tsr_import(vgem, dmabuf, &theirs) == -EIO,
 		    "expected -EIO, another device got the pages of an object whose eviction had "
 		    "failed");
