@@ -215,10 +215,10 @@ static void look_twice(struct tsr_device *dev, uint32_t ctx)
 	require_ok(notify(&second, vis, fd));
 	shared = tsr_shared(sizeof(*shared));
 	pid = tap_fork(visible_client, NULL);
-	require(told(fd, 60000));
+	require(told(fd, -1));
 	shared->stop = true;
 	tap_join(pid);
-	require(told(fd, 60000));
+	require(told(fd, -1));
 	shared = before;
 	tsr_close(&second);
 	close(fd);
@@ -246,7 +246,7 @@ static void notification(void)
 	require(!told(fd, 0));
 	pid = other_begin(0);
 	do {
-		require(told(fd, 60000));
+		require(told(fd, -1));
 		now = budget(&dev, hid).budget;
 	} while (now != MiB(4));
 	/*
@@ -260,7 +260,7 @@ static void notification(void)
 	require(!told(fd, 0));
 	other_end(pid);
 	do {
-		require(told(fd, 60000));
+		require(told(fd, -1));
 		now = budget(&dev, hid).budget;
 	} while (now != MiB(8));
 	/*
@@ -276,7 +276,7 @@ static void notification(void)
 
 		require_ok(notify(&second, hid, other_fd));
 		pid = other_begin(0);
-		require(told(other_fd, 60000));
+		require(told(other_fd, -1));
 		require(!told(fd, 0));
 		other_end(pid);
 		/* Close the file while it is still registered. */

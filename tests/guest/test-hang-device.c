@@ -29,7 +29,7 @@ static void first_job_hangs(void)
 	struct tsr_trace trace;
 	uint64_t start = tap_now_ns();
 
-	tsr_knob("job_timeout_ms", "700");
+	tsr_job_timeout_short();
 	tsr_bo_map(&dev, &a);
 	tsr_bo_map(&dev, &b);
 	for (int i = 0; i < 4; i++)
@@ -46,7 +46,7 @@ static void first_job_hangs(void)
 	/*
 	 * On a busy machine the following jobs are slow, but they do not hang.
 	 */
-	tsr_knob("job_timeout_ms", "60000");
+	tsr_job_timeout_lift();
 	require_eq(tsr_syncobj_status(&dev, sync[1]), -ECANCELED);
 	/* The other context loses nothing. */
 	require_eq(tsr_syncobj_status(&dev, sync[2]), 0);

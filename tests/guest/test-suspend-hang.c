@@ -25,7 +25,7 @@ static void hang_ends_then_pause(void)
 	uint32_t hung, behind[BEHIND];
 	struct tsr_cmd cmd;
 
-	tsr_knob("job_timeout_ms", "700");
+	tsr_job_timeout_short();
 	tsr_cmd_init(&cmd);
 	for (uint32_t i = 0; i < PACKETS; i++)
 		tsr_cmd_nop(&cmd, 8);
