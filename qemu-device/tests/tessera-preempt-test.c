@@ -262,11 +262,15 @@ static void test_state(void)
     tsr_stop(t);
 }
 
-#define STEPS       12
+#define STEPS       15
 #define STEP_BYTES  0x20000
 
-/* Build the packets of the job, with a WAIT before each if @waits. */
-static void build_steps(TsrTest *t, Job *job, TsrCmd *c, bool waits)
+/*
+ * Build the packets of the job, with a WAIT before each if @waits, and with
+ * @draws copies of its DRAW.
+ */
+static void build_steps(TsrTest *t, Job *job, TsrCmd *c, bool waits,
+                        uint32_t draws)
 {
     uint64_t vram = tsr_seg_base(t, 1);
     TsrSurf s = {
@@ -313,11 +317,17 @@ static void build_steps(TsrTest *t, Job *job, TsrCmd *c, bool waits)
         case 8: /* ... set x of the second ... */
             tsr_fill(c, 3, TSR_VERTEX_BYTES / 4, 0, 1, 1, 64 * 256);
             break;
-        case 9: /* ... and y of the third */
+        case 9: /* ... y of the third, ... */
             tsr_fill(c, 3, 2 * TSR_VERTEX_BYTES / 4 + 1, 0, 1, 1, 64 * 256);
             break;
-        case 10:
-            tsr_put(c, TSR_OP_DRAW, 0, TSR_DRAW_DWORDS, 3, 0, 3);
+        case 10 ... 12: /* ... and the colors */
+            tsr_fill(c, 3, ((i - 10) * TSR_VERTEX_BYTES + TSR_VERTEX_COLOR) / 4,
+                     0, 1, 1, 0x80808080);
+            break;
+        case 13:
+            for (uint32_t n = 0; n < draws; n++) {
+                tsr_put(c, TSR_OP_DRAW, 0, TSR_DRAW_DWORDS, 3, 0, 3);
+            }
             break;
         default:
             tsr_copy(c, 2, 1, 1, 2, 0, 0, 50, 40);
@@ -346,11 +356,16 @@ static void test_each_packet(void)
 
     tsr_load_firmware(t);
     job_init(t, &job);
-    build_steps(t, &job, c, false);
+    /* A DRAW that runs twice must show. */
+    build_steps(t, &job, c, false, 2);
+    job_end(t, &job, RENDER, job_start(t, &job, RENDER, c));
+    look(t, got);
+    build_steps(t, &job, c, false, 1);
     job_end(t, &job, RENDER, job_start(t, &job, RENDER, c));
     look(t, want);
+    g_assert_true(memcmp(want, got, STEP_BYTES));
 
-    build_steps(t, &job, c, true);
+    build_steps(t, &job, c, true, 1);
     seqno = job_start(t, &job, RENDER, c);
     for (uint32_t i = 0; i < STEPS; i++) {
         tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_IB_OFFSET, ~0, at);
