@@ -213,7 +213,7 @@ static int push_down(struct compaction *c, struct tessera_bo *bo, u64 to,
 	if (!is_own(c, bo)) {
 		u64 size = tessera_range_footprint(c->seg, tessera_bo_bytes(bo));
 
-		*leaving = tessera_manager_leaving(mgr, to, min(start, to + size));
+		*leaving = tessera_release_fences_find(mgr, to, min(start, to + size));
 		if (*leaving)
 			return -EBUSY;
 	}
@@ -240,7 +240,7 @@ static int clear_off(struct compaction *c, struct tessera_bo *bo)
 	int ret = -ENOMEM;
 
 	if (!is_own(c, bo))
-		leaving = tessera_manager_leaving(mgr, end, c->seg->size);
+		leaving = tessera_release_fences_find(mgr, end, c->seg->size);
 	if (!leaving && end < c->seg->size)
 		ret = ttm_bo_validate(&bo->tbo, &placement, &ctx);
 	dma_fence_put(leaving);

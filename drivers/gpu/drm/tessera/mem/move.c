@@ -49,7 +49,7 @@ struct move {
 	/* The contents are not copied. */
 	bool dropped;
 	/* Release fences of the extents that become free in @from. */
-	struct list_head departures;
+	struct list_head release_fences;
 	struct tessera_paging_batch batch;
 };
 
@@ -325,8 +325,8 @@ static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 	if (move->from) {
 		struct tessera_range *range = to_tessera_range(tbo->resource);
 
-		tessera_departures_set(&move->departures, fence);
-		list_splice_init(&move->departures, &range->departures);
+		tessera_release_fences_set(&move->release_fences, fence);
+		list_splice_init(&move->release_fences, &range->release_fences);
 		range->declared = false;
 	}
 	ttm_resource_free(tbo, &tbo->resource);
@@ -451,10 +451,10 @@ static int move_prepare(struct move *move)
 	if (!ret)
 		ret = tessera_paging_prepare(&move->batch, move->bo->tbo.base.resv);
 	if (!ret)
-		ret = tessera_departures_create(&move->departures, move->num_left);
+		ret = tessera_release_fences_create(&move->release_fences, move->num_left);
 	if (!ret && move->to)
-		ret = tessera_manager_departures(tessera_manager_of(tdev, move->to->index),
-						 move->to_range, &fences);
+		ret = tessera_release_fences_collect(tessera_manager_of(tdev, move->to->index),
+						     move->to_range, &fences);
 	for (i = 0; !ret && i < fences.num; i++)
 		ret = tessera_paging_wait_for(&move->batch, fences.fence[i]);
 	tessera_fences_fini(&fences);
@@ -494,7 +494,7 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 		tessera_bo_device(bo)->upcalls->remap_push(bo, &move->batch);
 	if (IS_ERR(fence)) {
 		tessera_paging_abort(&move->batch);
-		tessera_departures_destroy(&move->departures);
+		tessera_release_fences_destroy(&move->release_fences);
 	}
 
 	return fence;
@@ -515,7 +515,7 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 	move_finish(move, fence, new_mem);
 	tessera_trail_add(&move->bo->trail, TESSERA_TRAIL_MOVE, fence);
 	dma_fence_put(fence);
-	tessera_departures_destroy(&move->departures);
+	tessera_release_fences_destroy(&move->release_fences);
 
 	return 0;
 }
@@ -537,7 +537,7 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	struct move move = {
 		.bo = bo,
 		.ctx = ctx,
-		.departures = LIST_HEAD_INIT(move.departures),
+		.release_fences = LIST_HEAD_INIT(move.release_fences),
 		.from = tessera_bo_segment(bo),
 		.from_range = tessera_bo_range(bo),
 		.to = tessera_resource_segment(new_mem),
@@ -621,7 +621,7 @@ static void within_finish(struct move *move, struct dma_fence *fence)
 {
 	dma_resv_add_fence(move->bo->tbo.base.resv, fence, DMA_RESV_USAGE_KERNEL);
 	tessera_trail_add(&move->bo->trail, TESSERA_TRAIL_MOVE, fence);
-	tessera_departures_set(&move->departures, fence);
+	tessera_release_fences_set(&move->release_fences, fence);
 }
 
 static int within_run(struct move *move)
@@ -643,7 +643,7 @@ static int within_run(struct move *move)
 		return PTR_ERR(fence);
 	}
 	within_finish(move, fence);
-	tessera_manager_leave(mgr, &left, &move->departures);
+	tessera_manager_leave(mgr, &left, &move->release_fences);
 	dma_fence_put(fence);
 
 	return 0;
@@ -655,7 +655,7 @@ static int inside_begin(struct move *move, int *idx)
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	int ret;
 
-	INIT_LIST_HEAD(&move->departures);
+	INIT_LIST_HEAD(&move->release_fences);
 	move->from = tessera_bo_segment(bo);
 	move->from_range = tessera_bo_range(bo);
 	move->to = move->from;

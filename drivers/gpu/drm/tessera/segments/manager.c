@@ -397,7 +397,7 @@ static void range_free(struct tessera_range *range)
 	if (range->runs != &range->one)
 		kvfree(range->runs);
 	kvfree(range->addrs);
-	tessera_departures_destroy(&range->departures);
+	tessera_release_fences_destroy(&range->release_fences);
 	kfree(range);
 }
 
@@ -417,13 +417,14 @@ static void range_set_addrs(struct tessera_manager *mgr, struct tessera_range *r
 
 static void run_remove_locked(struct tessera_manager *mgr, struct tessera_run *run)
 {
-	struct list_head *departures = &run->range->departures;
+	struct list_head *release_fences = &run->range->release_fences;
 
 	lockdep_assert_held(&mgr->lock);
 
 	drm_mm_remove_node(&run->node);
-	if (!list_empty(departures))
-		tessera_departures_add_locked(mgr, run->node.start, run->node.size, departures);
+	if (!list_empty(release_fences))
+		tessera_release_fences_add_locked(mgr, run->node.start, run->node.size,
+						  release_fences);
 }
 
 static void range_remove(struct tessera_manager *mgr, struct tessera_range *range)
@@ -451,7 +452,7 @@ static struct tessera_range *range_create(struct tessera_manager *mgr, u64 bytes
 	range->one.range = range;
 	range->runs = &range->one;
 	range->num_runs = 1;
-	INIT_LIST_HEAD(&range->departures);
+	INIT_LIST_HEAD(&range->release_fences);
 
 	return range;
 }
@@ -613,7 +614,7 @@ void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *td
 	mgr->describe = describe;
 	mutex_init(&mgr->lock);
 	drm_mm_init(&mgr->mm, 0, seg->size >> PAGE_SHIFT);
-	mgr->departures = RB_ROOT_CACHED;
+	mgr->release_fences = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&mgr->ages);
 	INIT_LIST_HEAD(&mgr->tenants);
 	tdev->segments->manager[seg->index] = mgr;
@@ -626,7 +627,7 @@ void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *td
 void tessera_manager_fini(struct tessera_manager *mgr)
 {
 	mutex_lock(&mgr->lock);
-	tessera_departures_forget_locked(mgr);
+	tessera_release_fences_drop_locked(mgr);
 	mutex_unlock(&mgr->lock);
 	drm_mm_takedown(&mgr->mm);
 	mutex_destroy(&mgr->lock);

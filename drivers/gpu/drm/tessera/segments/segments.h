@@ -240,10 +240,10 @@ struct tessera_range {
 	 */
 	bool declared;
 	/**
-	 * @departures: release fences to leave behind when it is freed: one for
-	 * each extent, or none
+	 * @release_fences: release fences to leave behind when it is freed: one
+	 * for each extent, or none
 	 */
-	struct list_head departures;
+	struct list_head release_fences;
 };
 
 /* Iterate over the extents of a range, in the order of the object's bytes. */
@@ -270,8 +270,8 @@ struct tessera_manager {
 	void (*freed)(struct tessera_manager *mgr, struct tessera_range *range);
 	/** @lock: protects all below and the nodes of extents; a leaf */
 	struct mutex lock;
-	/** @departures: interval tree of &struct tessera_departure */
-	struct rb_root_cached departures;
+	/** @release_fences: interval tree of &struct tessera_release_fence */
+	struct rb_root_cached release_fences;
 	/** @ages: the same as a list, roughly oldest first */
 	struct list_head ages;
 	/** @claimed: the only thread that may allocate here now, or NULL */
@@ -345,16 +345,16 @@ int tessera_manager_wait_closed(struct tessera_device *tdev, u32 seen, unsigned 
 int tessera_manager_fix(struct tessera_manager *mgr, u64 bytes);
 void tessera_manager_unfix(struct tessera_manager *mgr, u64 bytes);
 
-/* segments/departure.c */
+/* segments/release_fence.c */
 
 /**
- * struct tessera_departure - a release fence
+ * struct tessera_release_fence - a release fence
  *
  * The extent is free at once. A job that uses a part of it waits for @fence
  * first.
  */
-struct tessera_departure {
-	/** @rb: in &tessera_manager.departures */
+struct tessera_release_fence {
+	/** @rb: in &tessera_manager.release_fences */
 	struct rb_node rb;
 	/** @subtree_last: of the interval tree */
 	u64 subtree_last;
@@ -373,15 +373,15 @@ struct tessera_departure {
 	struct list_head list;
 };
 
-int tessera_departures_create(struct list_head *departures, u32 num);
-void tessera_departures_destroy(struct list_head *departures);
-void tessera_departures_set(struct list_head *departures, struct dma_fence *fence);
-void tessera_departures_add_locked(struct tessera_manager *mgr, u64 start, u64 pages,
-				   struct list_head *departures);
-void tessera_departures_forget_locked(struct tessera_manager *mgr);
-int tessera_manager_departures(struct tessera_manager *mgr, const struct tessera_range *range,
-			       struct tessera_fences *fences);
-struct dma_fence *tessera_manager_leaving(struct tessera_manager *mgr, u64 lo, u64 hi);
+int tessera_release_fences_create(struct list_head *release_fences, u32 num);
+void tessera_release_fences_destroy(struct list_head *release_fences);
+void tessera_release_fences_set(struct list_head *release_fences, struct dma_fence *fence);
+void tessera_release_fences_add_locked(struct tessera_manager *mgr, u64 start, u64 pages,
+				       struct list_head *release_fences);
+void tessera_release_fences_drop_locked(struct tessera_manager *mgr);
+int tessera_release_fences_collect(struct tessera_manager *mgr, const struct tessera_range *range,
+				   struct tessera_fences *fences);
+struct dma_fence *tessera_release_fences_find(struct tessera_manager *mgr, u64 lo, u64 hi);
 
 /* segments/shift.c */
 int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
@@ -389,6 +389,6 @@ int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
 void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_run *run,
 			     u64 offset, struct drm_mm_node *left);
 void tessera_manager_leave(struct tessera_manager *mgr, struct drm_mm_node *left,
-			   struct list_head *departures);
+			   struct list_head *release_fences);
 
 #endif /* __TESSERA_SEGMENTS_H__ */

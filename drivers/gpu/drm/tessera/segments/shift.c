@@ -91,15 +91,15 @@ void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_run *ru
  * tessera_manager_leave() - free the old place of a relocated extent
  * @mgr: the manager
  * @left: from tessera_manager_shift()
- * @departures: list of one release fence, which signals when the contents have
- * left
+ * @release_fences: list of one release fence, which signals when the contents
+ * have left
  */
 void tessera_manager_leave(struct tessera_manager *mgr, struct drm_mm_node *left,
-			   struct list_head *departures)
+			   struct list_head *release_fences)
 {
 	mutex_lock(&mgr->lock);
 	drm_mm_remove_node(left);
-	tessera_departures_add_locked(mgr, left->start, left->size, departures);
+	tessera_release_fences_add_locked(mgr, left->start, left->size, release_fences);
 	mutex_unlock(&mgr->lock);
 	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
 }
