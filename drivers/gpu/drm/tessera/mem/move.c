@@ -633,17 +633,17 @@ static int within_run(struct move *move)
 	struct drm_mm_node left;
 	int ret;
 
-	ret = tessera_manager_shift(mgr, run, move->to_offset, &left);
+	ret = tessera_manager_relocate(mgr, run, move->to_offset, &left);
 	if (ret)
 		return ret;
 	move->num_left = 1;
 	fence = move_queue(move, within_build);
 	if (IS_ERR(fence)) {
-		tessera_manager_unshift(mgr, run, move->from_offset, &left);
+		tessera_manager_relocate_undo(mgr, run, move->from_offset, &left);
 		return PTR_ERR(fence);
 	}
 	within_finish(move, fence);
-	tessera_manager_leave(mgr, &left, &move->release_fences);
+	tessera_manager_relocate_finish(mgr, &left, &move->release_fences);
 	dma_fence_put(fence);
 
 	return 0;

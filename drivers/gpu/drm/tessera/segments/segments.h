@@ -383,12 +383,12 @@ int tessera_release_fences_collect(struct tessera_manager *mgr, const struct tes
 				   struct tessera_fences *fences);
 struct dma_fence *tessera_release_fences_find(struct tessera_manager *mgr, u64 lo, u64 hi);
 
-/* segments/shift.c */
-int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
-			  u64 offset, struct drm_mm_node *left);
-void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_run *run,
+/* segments/relocate.c */
+int tessera_manager_relocate(struct tessera_manager *mgr, struct tessera_run *run,
 			     u64 offset, struct drm_mm_node *left);
-void tessera_manager_leave(struct tessera_manager *mgr, struct drm_mm_node *left,
-			   struct list_head *release_fences);
+void tessera_manager_relocate_undo(struct tessera_manager *mgr, struct tessera_run *run,
+				   u64 offset, struct drm_mm_node *left);
+void tessera_manager_relocate_finish(struct tessera_manager *mgr, struct drm_mm_node *left,
+				     struct list_head *release_fences);
 
 #endif /* __TESSERA_SEGMENTS_H__ */

@@ -26,12 +26,12 @@ static void node_outside(struct drm_mm_node *left, u64 start, u64 other, u64 pag
 }
 
 /**
- * tessera_manager_shift() - change the place of an extent
+ * tessera_manager_relocate() - change the place of an extent
  * @mgr: the manager
  * @run: the extent; the reservation of its object is held
  * @offset: the new place in bytes; may overlap the old one
  * @left: on success keeps the rest of the old place allocated until
- * tessera_manager_leave()
+ * tessera_manager_relocate_finish()
  *
  * Changes the allocator's state only. The caller moves the contents, and has
  * checked that the segment is not claimed.
@@ -39,8 +39,8 @@ static void node_outside(struct drm_mm_node *left, u64 start, u64 other, u64 pag
  * Return: 0; -EINVAL for a place that is not in the segment; or -ENOSPC if it
  * is not free.
  */
-int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
-			  u64 offset, struct drm_mm_node *left)
+int tessera_manager_relocate(struct tessera_manager *mgr, struct tessera_run *run,
+			     u64 offset, struct drm_mm_node *left)
 {
 	u64 pages = run->node.size;
 	u64 start = run->node.start;
@@ -67,14 +67,14 @@ int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
 }
 
 /**
- * tessera_manager_unshift() - undo tessera_manager_shift()
+ * tessera_manager_relocate_undo() - undo tessera_manager_relocate()
  * @mgr: the manager
  * @run: the extent
  * @offset: its old place, in bytes
- * @left: from tessera_manager_shift()
+ * @left: from tessera_manager_relocate()
  */
-void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_run *run,
-			     u64 offset, struct drm_mm_node *left)
+void tessera_manager_relocate_undo(struct tessera_manager *mgr, struct tessera_run *run,
+				   u64 offset, struct drm_mm_node *left)
 {
 	u64 pages = run->node.size;
 
@@ -88,14 +88,14 @@ void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_run *ru
 }
 
 /**
- * tessera_manager_leave() - free the old place of a relocated extent
+ * tessera_manager_relocate_finish() - free the old place of a relocated extent
  * @mgr: the manager
- * @left: from tessera_manager_shift()
+ * @left: from tessera_manager_relocate()
  * @release_fences: list of one release fence, which signals when the contents
  * have left
  */
-void tessera_manager_leave(struct tessera_manager *mgr, struct drm_mm_node *left,
-			   struct list_head *release_fences)
+void tessera_manager_relocate_finish(struct tessera_manager *mgr, struct drm_mm_node *left,
+				     struct list_head *release_fences)
 {
 	mutex_lock(&mgr->lock);
 	drm_mm_remove_node(left);
