@@ -85,7 +85,7 @@ static void victim_offered(struct kunit *test)
 	add(s, 1, 4, 9)->offer = 1;
 	add(s, 2, 4, 3);	/* 6 */
 	add(s, 1, 4, 1)->offer = 1;
-	s->blocks[7].flags = TESSERA_VICTIM_BLOCK_FIXED;
+	s->blocks[7].flags = TESSERA_VICTIM_BLOCK_IMMOVABLE;
 	expect_order(test, s, 8, order, tiers);
 }
 
@@ -104,7 +104,7 @@ static void victim_requester_within(struct kunit *test)
 	add(s, 1, 0, 1)->flags = TESSERA_VICTIM_BLOCK_BUSY;
 	add(s, 0, 4, 1);	/* 5: the requester's own */
 	add(s, NOBODY, 4, 2);	/* 6 */
-	add(s, 1, 0, 1)->flags = TESSERA_VICTIM_BLOCK_FIXED;
+	add(s, 1, 0, 1)->flags = TESSERA_VICTIM_BLOCK_IMMOVABLE;
 	s->owners[3].demand = false;
 	expect_order(test, s, 8, order, tiers);
 }

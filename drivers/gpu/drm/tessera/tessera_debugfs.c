@@ -96,7 +96,7 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 		drm_printf(p, " label \"%s\"", bo->label);
 	drm_printf(p, "%s%s%s%s\n", bo->copy_valid ? " clean" : "",
 		   READ_ONCE(bo->locks.held) ? " locked" : "",
-		   tessera_bo_is_fixed(bo) ? " shown" : "",
+		   tessera_bo_is_immovable(bo) ? " shown" : "",
 		   dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP) ?
 		   "" : " busy");
 	dma_resv_unlock(bo->tbo.base.resv);

@@ -71,7 +71,8 @@ int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw
 	 * A linear object that is scanned out cannot be evicted, even if the
 	 * CPU has no view of it (ERR-28).
 	 */
-	if (ret == -ENOSPC && (bo->layout != DRM_TESSERA_LAYOUT_LINEAR || !tessera_bo_is_fixed(bo)))
+	if (ret == -ENOSPC &&
+	    (bo->layout != DRM_TESSERA_LAYOUT_LINEAR || !tessera_bo_is_immovable(bo)))
 		ret = tessera_victims_evict(bo, TESSERA_EVICT_CPU);
 	if (ret)
 		return ret;

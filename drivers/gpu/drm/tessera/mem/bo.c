@@ -715,31 +715,31 @@ u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write)
 }
 
 /**
- * tessera_bo_fix() - pin an object at its place in a segment
+ * tessera_bo_pin_in_place() - pin an object at its place in a segment
  * @bo: the object, reservation held, in a segment that has accounted its bytes
  * as fixed
  */
-void tessera_bo_fix(struct tessera_bo *bo)
+void tessera_bo_pin_in_place(struct tessera_bo *bo)
 {
-	WRITE_ONCE(bo->fixed_at, tessera_bo_gpu_addr(bo));
+	WRITE_ONCE(bo->pinned_addr, tessera_bo_gpu_addr(bo));
 	ttm_bo_pin(&bo->tbo);
 	/* Pinning alone does not remove it from the LRU list of TTM. */
 	ttm_bo_move_to_lru_tail_unlocked(&bo->tbo);
 }
 
 /**
- * tessera_bo_unfix() - unpin an object
+ * tessera_bo_unpin_in_place() - unpin an object
  * @bo: the object, reservation held; nothing happens unless it is fixed
  */
-void tessera_bo_unfix(struct tessera_bo *bo)
+void tessera_bo_unpin_in_place(struct tessera_bo *bo)
 {
 	dma_resv_assert_held(bo->tbo.base.resv);
-	if (!tessera_bo_is_fixed(bo))
+	if (!tessera_bo_is_immovable(bo))
 		return;
-	tessera_manager_unfix(tessera_manager_of(tessera_bo_device(bo),
-						 tessera_bo_segment(bo)->index),
-			      tessera_bo_bytes(bo));
-	WRITE_ONCE(bo->fixed_at, 0);
+	tessera_manager_uncharge_scanout(tessera_manager_of(tessera_bo_device(bo),
+							    tessera_bo_segment(bo)->index),
+					 tessera_bo_bytes(bo));
+	WRITE_ONCE(bo->pinned_addr, 0);
 	ttm_bo_unpin(&bo->tbo);
 	ttm_bo_move_to_lru_tail_unlocked(&bo->tbo);
 }

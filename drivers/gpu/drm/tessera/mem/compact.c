@@ -131,7 +131,7 @@ static bool is_idle(const struct compaction *c, struct tessera_bo *bo)
 /* The caller holds the reservation of the object. */
 static bool may_move(const struct compaction *c, struct tessera_bo *bo)
 {
-	return tessera_bo_segment(bo) == c->seg && !tessera_bo_is_fixed(bo) &&
+	return tessera_bo_segment(bo) == c->seg && !tessera_bo_is_immovable(bo) &&
 	       (c->rules->passes || !tessera_holder(bo)) &&
 	       !atomic_read(&bo->lost) && is_idle(c, bo);
 }

@@ -237,10 +237,10 @@ struct tessera_bo {
 	 */
 	unsigned int mapped;
 	/**
-	 * @fixed_at: GPU address while it is scanned out or mapped by the
+	 * @pinned_addr: GPU address while it is scanned out or mapped by the
 	 * kernel, else 0; changes under resv
 	 */
-	u64 fixed_at;
+	u64 pinned_addr;
 	/**
 	 * @dummy: page that CPU mappings show after unplug, or NULL; under resv
 	 */
@@ -411,9 +411,9 @@ static inline u32 tessera_bo_place_flags(const struct tessera_bo *bo)
  * Checks whether an object is pinned at its place, for scanout or a kernel
  * mapping. The result is stable only under its reservation.
  */
-static inline bool tessera_bo_is_fixed(const struct tessera_bo *bo)
+static inline bool tessera_bo_is_immovable(const struct tessera_bo *bo)
 {
-	return READ_ONCE(bo->fixed_at);
+	return READ_ONCE(bo->pinned_addr);
 }
 
 /* Checks whether a VM maps an object. The caller holds its reservation. */
@@ -494,8 +494,8 @@ void tessera_bo_exit(struct tessera_bo *bo, int idx);
 
 u32 tessera_bo_apertures(const struct tessera_bo *bo, bool write);
 u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write);
-void tessera_bo_fix(struct tessera_bo *bo);
-void tessera_bo_unfix(struct tessera_bo *bo);
+void tessera_bo_pin_in_place(struct tessera_bo *bo);
+void tessera_bo_unpin_in_place(struct tessera_bo *bo);
 int tessera_bo_to_system(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
 int tessera_bo_drop_pages(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
 void tessera_bo_unmap_pages(struct tessera_bo *bo, u64 first, u64 pages);

@@ -82,7 +82,7 @@ static int offer_check(struct tessera_bo *bo)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 
-	if (tessera_bo_is_fixed(bo))
+	if (tessera_bo_is_immovable(bo))
 		return -EBUSY;
 	if (tessera_ioctl_bad(tdev, tessera_bo_is_offered(bo)) ||
 	    tessera_ioctl_bad(tdev, READ_ONCE(bo->exported)) ||

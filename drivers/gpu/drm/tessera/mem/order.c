@@ -90,7 +90,7 @@ static struct tessera_bo *candidate(const struct tessera_walk *walk,
 		return NULL;
 	}
 	bo = to_tessera_bo(tbo);
-	if (tessera_bo_is_fixed(bo) || READ_ONCE(bo->passed) == walk->pass)
+	if (tessera_bo_is_immovable(bo) || READ_ONCE(bo->passed) == walk->pass)
 		return NULL;
 	if (!rules->passes && tessera_holder(bo))
 		return NULL;

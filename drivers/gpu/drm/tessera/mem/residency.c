@@ -379,7 +379,7 @@ int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u
 	if (now == seg && tessera_bo_segment_offset(bo) == offset)
 		return 0;
 	/* These states may have changed since the plan was made. */
-	if (tessera_bo_is_fixed(bo))
+	if (tessera_bo_is_immovable(bo))
 		return -EAGAIN;
 	if (!(tessera_bo_allowed(bo, write) & BIT(segment_id)))
 		return -EAGAIN;
@@ -444,7 +444,7 @@ static int lend_check(struct tessera_bo *bo)
 	if (tessera_bo_is_offered(bo))
 		return -EINVAL;
 
-	return tessera_bo_is_fixed(bo) ? -EBUSY : 0;
+	return tessera_bo_is_immovable(bo) ? -EBUSY : 0;
 }
 
 /*

@@ -24,7 +24,7 @@
  * The owner of the object is charged, and its fair share is unchanged. Only the
  * DRM master can scan out, and it needs few objects per plane. A limit on the
  * scanned-out bytes of each segment leaves space for other clients
- * (tessera_manager_fix()).
+ * (tessera_manager_charge_scanout()).
  *
  * When device memory is lost, pinned objects lose their places and are not
  * shown any more. Only objects that the kernel has mapped keep their places,
@@ -119,15 +119,15 @@ static int bring_to(struct scanout *scanout, const struct tessera_segment *seg, 
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
 	int ret;
 
-	ret = tessera_manager_fix(mgr, tessera_bo_bytes(bo));
+	ret = tessera_manager_charge_scanout(mgr, tessera_bo_bytes(bo));
 	if (ret)
 		return ret;
 	if (tessera_bo_segment(bo) != seg)
 		ret = tessera_residency_bring(bo, seg, evict, &scanout->rules);
 	if (ret)
-		tessera_manager_unfix(mgr, tessera_bo_bytes(bo));
+		tessera_manager_uncharge_scanout(mgr, tessera_bo_bytes(bo));
 	else
-		tessera_bo_fix(bo);
+		tessera_bo_pin_in_place(bo);
 
 	return ret;
 }
@@ -174,7 +174,7 @@ static int pin_locked(struct scanout *scanout)
 	if (READ_ONCE(tessera_bo_device(bo)->memory_lost))
 		return -EIO;
 
-	if (!tessera_bo_is_fixed(bo))
+	if (!tessera_bo_is_immovable(bo))
 		ret = bring(scanout);
 	if (!ret)
 		bo->shown++;
@@ -300,7 +300,7 @@ static void let_go(struct tessera_bo *bo)
 	if (bo->shown || bo->mapped)
 		return;
 	WRITE_ONCE(bo->last_use, tessera_residency_next_stamp(tessera_bo_device(bo)));
-	tessera_bo_unfix(bo);
+	tessera_bo_unpin_in_place(bo);
 }
 
 /**
@@ -343,11 +343,13 @@ int tessera_scanout_hold(struct tessera_bo *bo)
 	/* Count before the space is taken: see passes(). */
 	if (!bo->mapped)
 		atomic_inc(&tdev->drawn);
-	if (!tessera_bo_is_fixed(bo)) {
-		ret = tessera_manager_fix(tessera_manager_of(tdev, tessera_bo_segment(bo)->index),
-					  tessera_bo_bytes(bo));
+	if (!tessera_bo_is_immovable(bo)) {
+		struct tessera_manager *mgr =
+			tessera_manager_of(tdev, tessera_bo_segment(bo)->index);
+
+		ret = tessera_manager_charge_scanout(mgr, tessera_bo_bytes(bo));
 		if (!ret)
-			tessera_bo_fix(bo);
+			tessera_bo_pin_in_place(bo);
 	}
 	if (!ret)
 		bo->mapped++;
@@ -383,7 +385,7 @@ void tessera_scanout_drop(struct tessera_bo *bo)
  */
 u64 tessera_scanout_addr(struct tessera_bo *bo)
 {
-	return READ_ONCE(bo->fixed_at);
+	return READ_ONCE(bo->pinned_addr);
 }
 
 /**
@@ -399,7 +401,7 @@ u64 tessera_scanout_addr(struct tessera_bo *bo)
 bool tessera_scanout_bar_offset(struct tessera_bo *bo, u64 *offset)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
-	u64 addr = READ_ONCE(bo->fixed_at);
+	u64 addr = READ_ONCE(bo->pinned_addr);
 	u32 i;
 
 	for (i = 0; addr && i < tessera_segment_count(tdev); i++) {

@@ -305,7 +305,7 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 		dma_resv_lock(bo->tbo.base.resv, NULL);
 		/* Nothing is scanned out any more. */
 		if (!bo->mapped)
-			tessera_bo_unfix(bo);
+			tessera_bo_unpin_in_place(bo);
 		/*
 		 * A pending move into an object's pages may read the lost
 		 * memory, even if the object is in no segment already.

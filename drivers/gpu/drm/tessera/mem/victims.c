@@ -59,7 +59,7 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
 
 	if (!seg)
 		return 0;
-	if (tessera_bo_is_fixed(bo))
+	if (tessera_bo_is_immovable(bo))
 		return -EBUSY;
 	tessera_bo_evict_placement(bo, &placement);
 	trace_tessera_evict(bo->id, seg->id, tessera_bo_segment_offset(bo),
@@ -95,7 +95,7 @@ static void block_fill(struct tessera_manager *mgr, struct tessera_block *block,
 
 	block->bo = to_tessera_bo(tbo);
 	block->bo_id = block->bo->id;
-	block->pinned = tessera_bo_is_fixed(block->bo);
+	block->pinned = tessera_bo_is_immovable(block->bo);
 	block->held = tessera_holder(block->bo);
 	block->listed = READ_ONCE(block->bo->listed);
 	block->last_use = READ_ONCE(block->bo->last_use);
@@ -250,7 +250,7 @@ static void rank_fill(struct tessera_victim_req *req, const struct tessera_block
 		out->cookie = i;
 		out->offer = block->offer;
 		if (block->pinned || block->held || !block->bo)
-			out->flags |= TESSERA_VICTIM_BLOCK_FIXED;
+			out->flags |= TESSERA_VICTIM_BLOCK_IMMOVABLE;
 		if (block->busy)
 			out->flags |= TESSERA_VICTIM_BLOCK_BUSY;
 		if (block->listed)
@@ -813,7 +813,7 @@ static int leave_segment(struct tessera_bo *bo, const struct tessera_segment *se
 
 	if (!dma_resv_trylock(resv))
 		tessera_wait_in(TESSERA_WAIT_SUSPEND, dma_resv_lock(resv, NULL));
-	if (tessera_bo_segment(bo) == seg && !tessera_bo_is_fixed(bo))
+	if (tessera_bo_segment(bo) == seg && !tessera_bo_is_immovable(bo))
 		ret = tessera_victims_evict(bo, TESSERA_EVICT_OTHER);
 	dma_resv_unlock(resv);
 

@@ -48,7 +48,7 @@ enum {
 	CLASS_BUSY,
 	CLASS_LISTED,
 	CLASS_PROTECTED,
-	CLASS_FIXED,
+	CLASS_IMMOVABLE,
 };
 
 static bool is_listed(const struct tessera_victim_block *b)
@@ -110,7 +110,8 @@ static bool is_over(const struct tessera_victim_wish *wish)
  */
 static bool is_given(const struct tessera_victim_block *b)
 {
-	return b->offer && !(b->flags & (TESSERA_VICTIM_BLOCK_FIXED | TESSERA_VICTIM_BLOCK_BUSY));
+	return b->offer &&
+	       !(b->flags & (TESSERA_VICTIM_BLOCK_IMMOVABLE | TESSERA_VICTIM_BLOCK_BUSY));
 }
 
 /* Set @left of each owner to what it would hold without its offered blocks. */
@@ -194,8 +195,8 @@ void tessera_victim_classify(const struct tessera_victim_wish *wish,
 			     struct tessera_victim_owner *owner,
 			     struct tessera_victim_block *block)
 {
-	if (block->flags & TESSERA_VICTIM_BLOCK_FIXED)
-		block->class = CLASS_FIXED;
+	if (block->flags & TESSERA_VICTIM_BLOCK_IMMOVABLE)
+		block->class = CLASS_IMMOVABLE;
 	else if (is_given(block))
 		block->class = CLASS_OFFERED;
 	else if (is_protected(wish, owner))

@@ -32,8 +32,8 @@ enum tessera_victim_tier {
  * TESSERA_VICTIM_BLOCK_BUSY: other work uses the block and must be waited for
  */
 #define TESSERA_VICTIM_BLOCK_BUSY	BIT(0)
-/** TESSERA_VICTIM_BLOCK_FIXED: pinned, scanned out, or locked in place */
-#define TESSERA_VICTIM_BLOCK_FIXED	BIT(1)
+/** TESSERA_VICTIM_BLOCK_IMMOVABLE: pinned, scanned out, or locked in place */
+#define TESSERA_VICTIM_BLOCK_IMMOVABLE	BIT(1)
 /** TESSERA_VICTIM_BLOCK_LISTED: the block is in a client's residency list */
 #define TESSERA_VICTIM_BLOCK_LISTED	BIT(2)
 

@@ -870,10 +870,11 @@ int tessera_manager_wait_closed(struct tessera_device *tdev, u32 seen, unsigned 
  * The scanout limit, in quarters of a segment. Most jobs can still run in the
  * rest, in parts.
  */
-#define FIXED_QUARTERS	3
+#define SCANOUT_QUARTERS	3
 
 /**
- * tessera_manager_fix() - charge bytes to the scanout limit of a segment
+ * tessera_manager_charge_scanout() - charge bytes to the scanout limit of a
+ * segment
  * @mgr: the manager of the segment
  * @bytes: how much
  *
@@ -883,28 +884,29 @@ int tessera_manager_wait_closed(struct tessera_device *tdev, u32 seen, unsigned 
  *
  * Return: 0, or -ENOSPC if the limit would be exceeded.
  */
-int tessera_manager_fix(struct tessera_manager *mgr, u64 bytes)
+int tessera_manager_charge_scanout(struct tessera_manager *mgr, u64 bytes)
 {
 	int ret = 0;
 
 	mutex_lock(&mgr->lock);
-	if (mgr->fixed + bytes > mgr->seg->commit / 4 * FIXED_QUARTERS)
+	if (mgr->scanout + bytes > mgr->seg->commit / 4 * SCANOUT_QUARTERS)
 		ret = -ENOSPC;
 	else
-		mgr->fixed += bytes;
+		mgr->scanout += bytes;
 	mutex_unlock(&mgr->lock);
 
 	return ret;
 }
 
 /**
- * tessera_manager_unfix() - return what tessera_manager_fix() has charged
+ * tessera_manager_uncharge_scanout() - return what
+ * tessera_manager_charge_scanout() has charged
  * @mgr: the manager of the segment
  * @bytes: how much
  */
-void tessera_manager_unfix(struct tessera_manager *mgr, u64 bytes)
+void tessera_manager_uncharge_scanout(struct tessera_manager *mgr, u64 bytes)
 {
 	mutex_lock(&mgr->lock);
-	mgr->fixed -= bytes;
+	mgr->scanout -= bytes;
 	mutex_unlock(&mgr->lock);
 }

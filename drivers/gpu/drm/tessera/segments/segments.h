@@ -294,8 +294,8 @@ struct tessera_manager {
 	u64 committed;
 	/** @peak: maximum of @committed */
 	u64 peak;
-	/** @fixed: scanned-out bytes, see tessera_manager_fix() */
-	u64 fixed;
+	/** @scanout: scanned-out bytes, see tessera_manager_charge_scanout() */
+	u64 scanout;
 };
 
 static inline struct tessera_range *to_tessera_range(struct ttm_resource *res)
@@ -342,8 +342,8 @@ void tessera_manager_unclaim(struct tessera_manager *mgr);
 bool tessera_manager_closed(struct tessera_manager *mgr);
 int tessera_manager_wait_closed(struct tessera_device *tdev, u32 seen, unsigned int state);
 
-int tessera_manager_fix(struct tessera_manager *mgr, u64 bytes);
-void tessera_manager_unfix(struct tessera_manager *mgr, u64 bytes);
+int tessera_manager_charge_scanout(struct tessera_manager *mgr, u64 bytes);
+void tessera_manager_uncharge_scanout(struct tessera_manager *mgr, u64 bytes);
 
 /* segments/release_fence.c */
 

@@ -225,7 +225,8 @@ static int run_part(struct tessera_submit_run *run, const struct tessera_split_o
 /* It may have become a scanout since the plan was made. */
 static int evict_planned(struct tessera_bo *bo)
 {
-	return tessera_bo_is_fixed(bo) ? -EAGAIN : tessera_victims_evict(bo, TESSERA_EVICT_PLAN);
+	return tessera_bo_is_immovable(bo) ? -EAGAIN :
+					     tessera_victims_evict(bo, TESSERA_EVICT_PLAN);
 }
 
 /* It may have left that place since, also by an operation of the plan. */
