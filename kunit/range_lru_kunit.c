@@ -25,10 +25,10 @@ static void range_free_first(struct kunit *test)
 static void range_least_recently_used(struct kunit *test)
 {
 	struct tessera_range_use use[4] = {
-		{ .taken = true, .last_use = 9, .payer = 1 },
-		{ .taken = true, .last_use = 5, .payer = 2 },
-		{ .taken = true, .last_use = 7, .payer = 1 },
-		{ .last_use = 1, .payer = 1 },
+		{ .taken = true, .last_use = 9, .process = 1 },
+		{ .taken = true, .last_use = 5, .process = 2 },
+		{ .taken = true, .last_use = 7, .process = 1 },
+		{ .last_use = 1, .process = 1 },
 	};
 
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 4, 1), 1);
@@ -56,16 +56,16 @@ static void range_locks_have_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_range_kept(8), 4);
 	for (i = 0; i < ARRAY_SIZE(use); i++)
 		use[i] = (struct tessera_range_use) {
-			.taken = true, .locked = true, .last_use = 10 - i, .payer = 1,
+			.taken = true, .locked = true, .last_use = 10 - i, .process = 1,
 		};
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 1), NONE);
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 2), 4);
 	/* Two locks are its own, and three of five exceed the limit. */
-	use[4].payer = 2;
-	use[3].payer = 2;
+	use[4].process = 2;
+	use[3].process = 2;
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 2), 2);
 	/* No client has more than two. */
-	use[2].payer = 3;
+	use[2].process = 3;
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 2), NONE);
 	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 4), NONE);
 	/*

@@ -687,7 +687,7 @@ static void use_file(void *arg)
  * The process that creates the first object through a file is charged for the
  * file, not the process that opened it, nor one that inherits it.
  */
-static void payer_of_a_file(void)
+static void process_of_a_file(void)
 {
 	struct tsr_device mine = tsr_open(), given = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&mine);
@@ -960,7 +960,7 @@ static const struct tap_test tests[] = {
 	  others_excess_is_not_trimmed, 0, 0 },
 	{ "SEG-8 RES-3 objects listed by other clients are not taken, but trimmed for",
 	  others_list_is_not_taken, 0, 0 },
-	{ "SEG-8 the first process that uses a file is charged", payer_of_a_file, 0, 0 },
+	{ "SEG-8 the first process that uses a file is charged", process_of_a_file, 0, 0 },
 	{ "SEG-8 an eviction looks at its victims, not at all objects of another process",
 	  looks_at_victims_only, 0, 0 },
 	{ "SEG-8 an eviction looks at one object of a process within its share",

@@ -17,7 +17,7 @@ struct pci_dev;
 struct drm_file;
 
 struct tessera_contexts;	/* submit/context.c */
-struct tessera_clients;		/* client/client.h */
+struct tessera_processes;	/* client/client.h */
 struct tessera_engine;		/* exec/exec.h */
 struct tessera_errors;		/* hw/error.c */
 struct tessera_bo;		/* mem/mem.h */
@@ -303,8 +303,8 @@ struct tessera_device {
 	struct tessera_value_pages *value_pages;
 	/** @contexts: all contexts of all clients */
 	struct tessera_contexts *contexts;
-	/** @clients: all open files */
-	struct tessera_clients *clients;
+	/** @processes: all open files */
+	struct tessera_processes *processes;
 	/** @kms: the display, or NULL */
 	struct tessera_kms *kms;
 	/** @budgets: listeners for changes of budgets */

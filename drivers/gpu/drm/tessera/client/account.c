@@ -8,15 +8,15 @@
  * gone.
  *
  * Memory is shared among processes, not among files. Each account is charged to
- * one process, its payer. The payer is the process that first makes something
- * through the file, or submits through it. A display server that opens a file
- * and passes it to a program is not charged for it. A file that children
- * inherit stays charged to the parent. A process gains nothing by opening more
- * files. A payer lives as long as one of its accounts, even after the process
- * has exited.
+ * one process, its process. The process is the process that first makes
+ * something through the file, or submits through it. A display server that
+ * opens a file and passes it to a program is not charged for it. A file that
+ * children inherit stays charged to the parent. A process gains nothing by
+ * opening more files. A process lives as long as one of its accounts, even
+ * after the process has exited.
  *
- * One leaf mutex in &struct tessera_clients protects the use of memory, the
- * demand, the list of payers and their fair shares (SEG-8, SEG-9; the
+ * One leaf mutex in &struct tessera_processes protects the use of memory, the
+ * demand, the list of processes and their fair shares (SEG-8, SEG-9; the
  * arithmetic is in pure/share.c). The other counters are atomic.
  */
 
@@ -44,26 +44,26 @@
 #define PIN_FRACTION		8
 
 /**
- * tessera_account_init() - set up the list of payers
+ * tessera_account_init() - set up the list of processes
  * @tdev: the device
  *
  * Return: 0 or an error.
  */
 int tessera_account_init(struct tessera_device *tdev)
 {
-	struct tessera_clients *clients;
+	struct tessera_processes *processes;
 	int ret;
 
-	clients = drmm_kzalloc(&tdev->drm, sizeof(*clients), GFP_KERNEL);
-	if (!clients)
+	processes = drmm_kzalloc(&tdev->drm, sizeof(*processes), GFP_KERNEL);
+	if (!processes)
 		return -ENOMEM;
 
-	INIT_LIST_HEAD(&clients->payers);
+	INIT_LIST_HEAD(&processes->processes);
 	tdev->demand_window_ms = DEMAND_WINDOW_MS;
-	ret = drmm_mutex_init(&tdev->drm, &clients->lock);
+	ret = drmm_mutex_init(&tdev->drm, &processes->lock);
 	if (ret)
 		return ret;
-	tdev->clients = clients;
+	tdev->processes = processes;
 
 	return 0;
 }
@@ -76,14 +76,14 @@ int tessera_account_init(struct tessera_device *tdev)
  */
 void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u64 bytes)
 {
-	tdev->clients->share[seg_index].size = bytes;
+	tdev->processes->share[seg_index].size = bytes;
 }
 
 /**
  * tessera_account_create() - create an account
  * @tdev: the device
  *
- * Return: the account with one reference and no payer yet, or an ERR_PTR().
+ * Return: the account with one reference and no process yet, or an ERR_PTR().
  */
 struct tessera_account *tessera_account_create(struct tessera_device *tdev)
 {
@@ -101,49 +101,50 @@ struct tessera_account *tessera_account_create(struct tessera_device *tdev)
 
 static void tell_changed(struct tessera_device *tdev)
 {
-	if (tdev->clients->changed)
-		tdev->clients->changed(tdev);
+	if (tdev->processes->changed)
+		tdev->processes->changed(tdev);
 }
 
-static struct tessera_payer *find_payer_locked(struct tessera_clients *clients, struct pid *pid)
+static struct tessera_process *find_process_locked(struct tessera_processes *processes,
+						   struct pid *pid)
 {
-	struct tessera_payer *payer;
+	struct tessera_process *process;
 
-	lockdep_assert_held(&clients->lock);
+	lockdep_assert_held(&processes->lock);
 
-	list_for_each_entry(payer, &clients->payers, node)
-		if (payer->pid == pid)
-			return payer;
+	list_for_each_entry(process, &processes->processes, node)
+		if (process->pid == pid)
+			return process;
 
 	return NULL;
 }
 
-static void add_payer_locked(struct tessera_clients *clients, struct tessera_payer *payer)
+static void add_process_locked(struct tessera_processes *processes, struct tessera_process *process)
 {
-	lockdep_assert_held(&clients->lock);
+	lockdep_assert_held(&processes->lock);
 
-	payer->pid = get_pid(task_tgid(current));
-	payer->id = ++clients->next_id;
-	clients->num_payers++;
-	list_add_tail(&payer->node, &clients->payers);
+	process->pid = get_pid(task_tgid(current));
+	process->id = ++processes->next_id;
+	processes->num_processes++;
+	list_add_tail(&process->node, &processes->processes);
 }
 
 /**
- * tessera_account_bind() - make the calling process the payer of an account
+ * tessera_account_bind() - make the calling process the process of an account
  * @account: the account
  *
  * Call this before the account is charged for the first time. Does nothing if
- * the account has a payer already.
+ * the account has a process already.
  *
  * Return: 0 or -ENOMEM.
  */
 int tessera_account_bind(struct tessera_account *account)
 {
-	struct tessera_clients *clients = account->tdev->clients;
-	struct tessera_payer *payer, *spare;
+	struct tessera_processes *processes = account->tdev->processes;
+	struct tessera_process *process, *spare;
 
-	/* Pairs with the release below: a set payer implies a set id. */
-	if (smp_load_acquire(&account->payer))
+	/* Pairs with the release below: a set process implies a set id. */
+	if (smp_load_acquire(&account->process))
 		return 0;
 
 	spare = kzalloc(sizeof(*spare), GFP_KERNEL_ACCOUNT);
@@ -151,21 +152,21 @@ int tessera_account_bind(struct tessera_account *account)
 		return -ENOMEM;
 	tessera_quota_init(&spare->work, TESSERA_WORK_LIMIT);
 
-	mutex_lock(&clients->lock);
-	if (!account->payer) {
-		payer = find_payer_locked(clients, task_tgid(current));
-		if (!payer) {
-			payer = spare;
+	mutex_lock(&processes->lock);
+	if (!account->process) {
+		process = find_process_locked(processes, task_tgid(current));
+		if (!process) {
+			process = spare;
 			spare = NULL;
-			add_payer_locked(clients, payer);
+			add_process_locked(processes, process);
 		}
-		payer->users++;
-		payer->files++;
-		account->id = payer->id;
+		process->users++;
+		process->files++;
+		account->id = process->id;
 		/* Pairs with the acquire above. */
-		smp_store_release(&account->payer, payer);
+		smp_store_release(&account->process, process);
 	}
-	mutex_unlock(&clients->lock);
+	mutex_unlock(&processes->lock);
 	kfree(spare);
 
 	return 0;
@@ -192,62 +193,62 @@ struct tessera_account *tessera_account_get(struct tessera_account *account)
  */
 void tessera_account_close(struct tessera_account *account)
 {
-	struct tessera_clients *clients = account->tdev->clients;
-	struct tessera_payer *payer = account->payer;
+	struct tessera_processes *processes = account->tdev->processes;
+	struct tessera_process *process = account->process;
 	u32 i;
 
-	if (!payer)
+	if (!process)
 		return;
-	mutex_lock(&clients->lock);
-	if (!--payer->files)
+	mutex_lock(&processes->lock);
+	if (!--process->files)
 		for (i = 0; i < TESSERA_MAX_SEGMENTS; i++)
-			tessera_share_reserve(&clients->share[i], &payer->share[i], 0);
-	mutex_unlock(&clients->lock);
+			tessera_share_reserve(&processes->share[i], &process->share[i], 0);
+	mutex_unlock(&processes->lock);
 	tell_changed(account->tdev);
 }
 
-static void put_payer_locked(struct tessera_device *tdev, struct tessera_payer *payer)
+static void put_process_locked(struct tessera_device *tdev, struct tessera_process *process)
 {
-	struct tessera_clients *clients = tdev->clients;
+	struct tessera_processes *processes = tdev->processes;
 	u32 i;
 
-	lockdep_assert_held(&clients->lock);
+	lockdep_assert_held(&processes->lock);
 
-	if (--payer->users)
+	if (--process->users)
 		return;
 
 	for (i = 0; i < TESSERA_MAX_SEGMENTS; i++) {
-		drm_WARN_ON(&tdev->drm, payer->share[i].used);
-		tessera_share_leave(&clients->share[i], &payer->share[i]);
+		drm_WARN_ON(&tdev->drm, process->share[i].used);
+		tessera_share_leave(&processes->share[i], &process->share[i]);
 	}
 	tell_changed(tdev);
-	clients->num_payers--;
-	list_del(&payer->node);
-	put_pid(payer->pid);
-	kfree(payer);
+	processes->num_processes--;
+	list_del(&process->node);
+	put_pid(process->pid);
+	kfree(process);
 }
 
 /**
- * tessera_account_is_mine() - whether the calling process is the payer
+ * tessera_account_is_mine() - whether the calling process is the process
  * @account: the account
  *
  * Return: true if it is.
  */
 bool tessera_account_is_mine(const struct tessera_account *account)
 {
-	const struct tessera_payer *payer = READ_ONCE(account->payer);
+	const struct tessera_process *process = READ_ONCE(account->process);
 
-	return payer && payer->pid == task_tgid(current);
+	return process && process->pid == task_tgid(current);
 }
 
 static void account_release(struct kref *ref)
 {
 	struct tessera_account *account = container_of(ref, struct tessera_account, ref);
-	struct tessera_clients *clients = account->tdev->clients;
+	struct tessera_processes *processes = account->tdev->processes;
 
-	if (account->payer)
-		put_payer_locked(account->tdev, account->payer);
-	mutex_unlock(&clients->lock);
+	if (account->process)
+		put_process_locked(account->tdev, account->process);
+	mutex_unlock(&processes->lock);
 	kfree(account);
 }
 
@@ -261,7 +262,7 @@ void tessera_account_put(struct tessera_account *account)
 {
 	if (account)
 		kref_put_mutex(&account->ref, account_release,
-			       &account->tdev->clients->lock);
+			       &account->tdev->processes->lock);
 }
 
 /**
@@ -272,14 +273,14 @@ void tessera_account_put(struct tessera_account *account)
  */
 void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 bytes)
 {
-	struct tessera_clients *clients = account->tdev->clients;
+	struct tessera_processes *processes = account->tdev->processes;
 
 	atomic64_add(bytes, &account->resident[seg_index]);
-	mutex_lock(&clients->lock);
+	mutex_lock(&processes->lock);
 	drm_WARN_ON(&account->tdev->drm,
-		    tessera_share_charge(&clients->share[seg_index],
-					 &account->payer->share[seg_index], bytes));
-	mutex_unlock(&clients->lock);
+		    tessera_share_charge(&processes->share[seg_index],
+					 &account->process->share[seg_index], bytes));
+	mutex_unlock(&processes->lock);
 	tell_changed(account->tdev);
 }
 
@@ -291,14 +292,14 @@ void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 
  */
 void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u64 bytes)
 {
-	struct tessera_clients *clients = account->tdev->clients;
+	struct tessera_processes *processes = account->tdev->processes;
 
 	atomic64_sub(bytes, &account->resident[seg_index]);
-	mutex_lock(&clients->lock);
+	mutex_lock(&processes->lock);
 	drm_WARN_ON(&account->tdev->drm,
-		    tessera_share_uncharge(&clients->share[seg_index],
-					   &account->payer->share[seg_index], bytes));
-	mutex_unlock(&clients->lock);
+		    tessera_share_uncharge(&processes->share[seg_index],
+					   &account->process->share[seg_index], bytes));
+	mutex_unlock(&processes->lock);
 	tell_changed(account->tdev);
 }
 
@@ -315,17 +316,17 @@ void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u6
 int tessera_account_pin(struct tessera_account *account, u64 bytes)
 {
 	s64 limit = (u64)totalram_pages() / PIN_FRACTION << PAGE_SHIFT;
-	struct tessera_clients *clients = account->tdev->clients;
+	struct tessera_processes *processes = account->tdev->processes;
 	bool fits;
 
-	mutex_lock(&clients->lock);
-	fits = atomic64_read(&account->payer->pinned) + (s64)bytes <=
-	       limit - atomic64_read(&clients->pinned) - (s64)bytes;
+	mutex_lock(&processes->lock);
+	fits = atomic64_read(&account->process->pinned) + (s64)bytes <=
+	       limit - atomic64_read(&processes->pinned) - (s64)bytes;
 	if (fits) {
-		atomic64_add(bytes, &clients->pinned);
-		atomic64_add(bytes, &account->payer->pinned);
+		atomic64_add(bytes, &processes->pinned);
+		atomic64_add(bytes, &account->process->pinned);
 	}
-	mutex_unlock(&clients->lock);
+	mutex_unlock(&processes->lock);
 
 	return fits ? 0 : -EDQUOT;
 }
@@ -337,8 +338,8 @@ int tessera_account_pin(struct tessera_account *account, u64 bytes)
  */
 void tessera_account_unpin(struct tessera_account *account, u64 bytes)
 {
-	atomic64_sub(bytes, &account->tdev->clients->pinned);
-	atomic64_sub(bytes, &account->payer->pinned);
+	atomic64_sub(bytes, &account->tdev->processes->pinned);
+	atomic64_sub(bytes, &account->process->pinned);
 }
 
 /**
@@ -346,18 +347,18 @@ void tessera_account_unpin(struct tessera_account *account, u64 bytes)
  * @account: the account that uses memory there, or asks for it
  * @seg_index: index of the segment
  *
- * The payer of the account competes for the segment until the demand expires.
+ * The process of the account competes for the segment until the demand expires.
  */
 void tessera_account_want(struct tessera_account *account, u32 seg_index)
 {
-	struct tessera_share_client *client = &account->payer->share[seg_index];
-	struct tessera_clients *clients = account->tdev->clients;
+	struct tessera_share_client *client = &account->process->share[seg_index];
+	struct tessera_processes *processes = account->tdev->processes;
 	bool had;
 
-	mutex_lock(&clients->lock);
+	mutex_lock(&processes->lock);
 	had = client->demand;
-	tessera_share_touch(&clients->share[seg_index], client, get_jiffies_64());
-	mutex_unlock(&clients->lock);
+	tessera_share_touch(&processes->share[seg_index], client, get_jiffies_64());
+	mutex_unlock(&processes->lock);
 	if (!had)
 		tell_changed(account->tdev);
 }
@@ -385,7 +386,7 @@ void tessera_account_add_engine_time(struct tessera_account *account, u32 engine
  */
 bool tessera_account_banned(struct tessera_account *account)
 {
-	return atomic_read(&account->payer->hangs) >= DRM_TESSERA_MAX_HANGS;
+	return atomic_read(&account->process->hangs) >= DRM_TESSERA_MAX_HANGS;
 }
 
 /**
@@ -397,12 +398,12 @@ bool tessera_account_banned(struct tessera_account *account)
  */
 u64 tessera_account_used(struct tessera_account *account, u32 seg_index)
 {
-	struct tessera_clients *clients = account->tdev->clients;
+	struct tessera_processes *processes = account->tdev->processes;
 	u64 used;
 
-	mutex_lock(&clients->lock);
-	used = account->payer->share[seg_index].used;
-	mutex_unlock(&clients->lock);
+	mutex_lock(&processes->lock);
+	used = account->process->share[seg_index].used;
+	mutex_unlock(&processes->lock);
 
 	return used;
 }
@@ -411,14 +412,14 @@ u64 tessera_account_used(struct tessera_account *account, u32 seg_index)
 static void expire_locked(struct tessera_device *tdev, u32 seg_index)
 {
 	u64 window = msecs_to_jiffies(READ_ONCE(tdev->demand_window_ms));
-	struct tessera_clients *clients = tdev->clients;
+	struct tessera_processes *processes = tdev->processes;
 	u64 now = get_jiffies_64();
-	struct tessera_payer *payer;
+	struct tessera_process *process;
 
-	lockdep_assert_held(&clients->lock);
+	lockdep_assert_held(&processes->lock);
 
-	list_for_each_entry(payer, &clients->payers, node)
-		tessera_share_expire(&clients->share[seg_index], &payer->share[seg_index], now,
+	list_for_each_entry(process, &processes->processes, node)
+		tessera_share_expire(&processes->share[seg_index], &process->share[seg_index], now,
 				     window);
 }
 
@@ -429,11 +430,11 @@ static void expire_locked(struct tessera_device *tdev, u32 seg_index)
  */
 void tessera_account_expire(struct tessera_device *tdev, u32 seg_index)
 {
-	struct tessera_clients *clients = tdev->clients;
+	struct tessera_processes *processes = tdev->processes;
 
-	mutex_lock(&clients->lock);
+	mutex_lock(&processes->lock);
 	expire_locked(tdev, seg_index);
-	mutex_unlock(&clients->lock);
+	mutex_unlock(&processes->lock);
 }
 
 /**
@@ -448,12 +449,13 @@ void tessera_account_expire(struct tessera_device *tdev, u32 seg_index)
  */
 u64 tessera_account_share(struct tessera_account *account, u32 seg_index)
 {
-	struct tessera_clients *clients = account->tdev->clients;
+	struct tessera_processes *processes = account->tdev->processes;
 	u64 share;
 
-	mutex_lock(&clients->lock);
-	share = tessera_share_budget(&clients->share[seg_index], &account->payer->share[seg_index]);
-	mutex_unlock(&clients->lock);
+	mutex_lock(&processes->lock);
+	share = tessera_share_budget(&processes->share[seg_index],
+				     &account->process->share[seg_index]);
+	mutex_unlock(&processes->lock);
 
 	return share;
 }
@@ -468,13 +470,13 @@ u64 tessera_account_share(struct tessera_account *account, u32 seg_index)
  */
 int tessera_account_reserve(struct tessera_account *account, u32 seg_index, u64 bytes)
 {
-	struct tessera_clients *clients = account->tdev->clients;
+	struct tessera_processes *processes = account->tdev->processes;
 	int ret;
 
-	mutex_lock(&clients->lock);
-	ret = tessera_share_reserve(&clients->share[seg_index], &account->payer->share[seg_index],
-				    bytes);
-	mutex_unlock(&clients->lock);
+	mutex_lock(&processes->lock);
+	ret = tessera_share_reserve(&processes->share[seg_index],
+				    &account->process->share[seg_index], bytes);
+	mutex_unlock(&processes->lock);
 	if (!ret)
 		tell_changed(account->tdev);
 
@@ -491,14 +493,14 @@ int tessera_account_reserve(struct tessera_account *account, u32 seg_index, u64 
  */
 u64 tessera_account_reserved(struct tessera_account *account, u32 seg_index, u64 *reservable)
 {
-	struct tessera_clients *clients = account->tdev->clients;
-	const struct tessera_share_client *client = &account->payer->share[seg_index];
+	struct tessera_processes *processes = account->tdev->processes;
+	const struct tessera_share_client *client = &account->process->share[seg_index];
 	u64 reserved;
 
-	mutex_lock(&clients->lock);
+	mutex_lock(&processes->lock);
 	reserved = client->reserved;
-	*reservable = tessera_share_reservable(&clients->share[seg_index], client);
-	mutex_unlock(&clients->lock);
+	*reservable = tessera_share_reservable(&processes->share[seg_index], client);
+	mutex_unlock(&processes->lock);
 
 	return reserved;
 }
@@ -514,24 +516,24 @@ u64 tessera_account_reserved(struct tessera_account *account, u32 seg_index, u64
  */
 u64 tessera_account_owners(struct tessera_account *account, u32 seg_index)
 {
-	struct tessera_clients *clients = account->tdev->clients;
-	const struct tessera_share_client *mine = &account->payer->share[seg_index];
-	struct tessera_payer *payer;
+	struct tessera_processes *processes = account->tdev->processes;
+	const struct tessera_share_client *mine = &account->process->share[seg_index];
+	struct tessera_process *process;
 	u64 fair;
 
-	mutex_lock(&clients->lock);
+	mutex_lock(&processes->lock);
 	expire_locked(account->tdev, seg_index);
-	list_for_each_entry(payer, &clients->payers, node) {
-		const struct tessera_share_client *client = &payer->share[seg_index];
+	list_for_each_entry(process, &processes->processes, node) {
+		const struct tessera_share_client *client = &process->share[seg_index];
 
-		payer->tenants[seg_index].owner = (struct tessera_victim_owner) {
+		process->tenants[seg_index].owner = (struct tessera_victim_owner) {
 			.used = client->used,
 			.reserved = client->reserved,
 			.demand = client->demand,
 		};
 	}
-	fair = tessera_share_fair(&clients->share[seg_index], mine) - mine->reserved;
-	mutex_unlock(&clients->lock);
+	fair = tessera_share_fair(&processes->share[seg_index], mine) - mine->reserved;
+	mutex_unlock(&processes->lock);
 
 	return fair;
 }
@@ -544,19 +546,19 @@ u64 tessera_account_owners(struct tessera_account *account, u32 seg_index)
  */
 void tessera_account_print(struct tessera_device *tdev, u32 seg_index, struct drm_printer *p)
 {
-	struct tessera_clients *clients = tdev->clients;
-	struct tessera_payer *payer;
+	struct tessera_processes *processes = tdev->processes;
+	struct tessera_process *process;
 
-	mutex_lock(&clients->lock);
+	mutex_lock(&processes->lock);
 	expire_locked(tdev, seg_index);
-	list_for_each_entry(payer, &clients->payers, node) {
-		const struct tessera_share_client *client = &payer->share[seg_index];
+	list_for_each_entry(process, &processes->processes, node) {
+		const struct tessera_share_client *client = &process->share[seg_index];
 
 		if (client->used || client->demand)
-			drm_printf(p, "  client %u pid %d used %llu share %llu%s\n", payer->id,
-				   pid_nr(payer->pid), client->used,
-				   tessera_share_fair(&clients->share[seg_index], client),
+			drm_printf(p, "  client %u pid %d used %llu share %llu%s\n", process->id,
+				   pid_nr(process->pid), client->used,
+				   tessera_share_fair(&processes->share[seg_index], client),
 				   client->demand ? "" : " idle");
 	}
-	mutex_unlock(&clients->lock);
+	mutex_unlock(&processes->lock);
 }

@@ -130,14 +130,14 @@ struct tessera_tenant {
 };
 
 /**
- * struct tessera_payer - a process that is charged for memory
+ * struct tessera_process - a process that is charged for memory
  *
  * All its open files share one fair share of each segment (SEG-8).
- * &tessera_clients.lock protects everything, unless stated otherwise. @id and
+ * &tessera_processes.lock protects everything, unless stated otherwise. @id and
  * @pid do not change.
  */
-struct tessera_payer {
-	/** @node: in &tessera_clients.payers */
+struct tessera_process {
+	/** @node: in &tessera_processes.processes */
 	struct list_head node;
 	/** @users: accounts that are charged to it */
 	u32 users;
@@ -192,11 +192,11 @@ struct tessera_account {
 	/** @tdev: the device */
 	struct tessera_device *tdev;
 	/**
-	 * @payer: the process that is charged; NULL until
+	 * @process: the process that is charged; NULL until
 	 * tessera_account_bind()
 	 */
-	struct tessera_payer *payer;
-	/** @id: the id of @payer, or 0 */
+	struct tessera_process *process;
+	/** @id: the id of @process, or 0 */
 	u32 id;
 	/** @resident: bytes of its objects in each segment */
 	atomic64_t resident[TESSERA_MAX_SEGMENTS];
@@ -207,17 +207,19 @@ struct tessera_account {
 };
 
 /**
- * struct tessera_clients - all processes that are charged for memory
+ * struct tessera_processes - all processes that are charged for memory
  */
-struct tessera_clients {
-	/** @lock: protects all below, the payers included; a leaf */
+struct tessera_processes {
+	/** @lock: protects all below, the processes included; a leaf */
 	struct mutex lock;
 	/** @share: use and demand of all processes together, per segment */
 	struct tessera_share_seg share[TESSERA_MAX_SEGMENTS];
-	/** @payers: all &struct tessera_payer, in the order of their ids */
-	struct list_head payers;
-	/** @num_payers: length of @payers */
-	u32 num_payers;
+	/**
+	 * @processes: all &struct tessera_process, in the order of their ids
+	 */
+	struct list_head processes;
+	/** @num_processes: length of @processes */
+	u32 num_processes;
 	/** @next_id: last id given out */
 	u32 next_id;
 	/**
@@ -225,7 +227,7 @@ struct tessera_clients {
 	 * held; may be NULL
 	 */
 	void (*changed)(struct tessera_device *tdev);
-	/** @pinned: sum of &tessera_payer.pinned; atomic */
+	/** @pinned: sum of &tessera_process.pinned; atomic */
 	atomic64_t pinned;
 };
 

@@ -289,7 +289,7 @@ static void give_locked(struct tessera_bo *bo, u32 index, u32 part)
 	ranges->range[index] = (struct swizzle_range) { .bo = bo, .part = part };
 	ranges->use[index] = (struct tessera_range_use) {
 		.last_use = ++ranges->clock,
-		.payer = bo->account->id,
+		.process = bo->account->id,
 		.taken = true,
 	};
 	bo->window.num_ranges++;

@@ -199,10 +199,10 @@ static int query_client(struct tessera_device *tdev, struct tessera_client *clie
 	ret = tessera_account_bind(account);
 	if (ret)
 		return ret;
-	info.hangs = atomic_read(&account->payer->hangs);
+	info.hangs = atomic_read(&account->process->hangs);
 	info.banned = tessera_account_banned(account);
-	info.work_bytes = tessera_quota_bytes(&account->payer->work);
-	info.work_limit = account->payer->work.limit;
+	info.work_bytes = tessera_quota_bytes(&account->process->work);
+	info.work_limit = account->process->work.limit;
 
 	return tessera_uobj_put_array(data, sizeof(info), 1, &info);
 }

@@ -167,7 +167,7 @@ static int submit_get_cmds(struct tessera_device *tdev, struct tessera_account *
 	if (tessera_ioctl_bad(tdev, args->cmd_size > tdev->info.max_ib_bytes))
 		return -E2BIG;
 
-	data->ib = tessera_ib_create(tdev, &account->payer->work, args->cmd_size);
+	data->ib = tessera_ib_create(tdev, &account->process->work, args->cmd_size);
 	if (IS_ERR(data->ib)) {
 		int ret = PTR_ERR(data->ib);
 
@@ -277,16 +277,16 @@ int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_file *fil
 	if (!ret)
 		ret = submit_get_syncs(tdev, file, args, &data);
 	if (!ret)
-		ret = tessera_quota_enter(&client->account->payer->work,
+		ret = tessera_quota_enter(&client->account->process->work,
 					  list_bytes + cmd_bytes);
 	if (!ret) {
 		ret = submit_get_data(tdev, client->account, args, &data);
 		/* The buffer, if there is one, has been charged on its own. */
-		tessera_quota_uncharge(&client->account->payer->work, cmd_bytes);
+		tessera_quota_uncharge(&client->account->process->work, cmd_bytes);
 		if (!ret)
 			ret = tessera_submit(tdev, file, &client->contexts, &data);
 		submit_put_data(&data);
-		tessera_quota_uncharge(&client->account->payer->work, list_bytes);
+		tessera_quota_uncharge(&client->account->process->work, list_bytes);
 	}
 	submit_put_data(&data);
 

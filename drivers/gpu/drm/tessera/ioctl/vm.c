@@ -125,10 +125,10 @@ int tessera_ioctl_vm_bind(struct drm_device *drm, void *arg, struct drm_file *fi
 	if (!ret)
 		ret = tessera_syncs_await(tdev, file, data.syncs, data.num_syncs);
 	if (!ret)
-		ret = tessera_quota_enter(&client->account->payer->work, bytes);
+		ret = tessera_quota_enter(&client->account->process->work, bytes);
 	if (!ret) {
 		ret = bind_run(tdev, file, args->vm, &data);
-		tessera_quota_uncharge(&client->account->payer->work, bytes);
+		tessera_quota_uncharge(&client->account->process->work, bytes);
 	}
 	kvfree(data.ops);
 	kvfree(data.syncs);
@@ -162,7 +162,7 @@ static int resident_get_syncs(struct drm_file *file, const struct drm_tessera_ar
 			ret = -EINVAL;
 	if (!ret)
 		ret = tessera_syncs_init(syncs, tdev, file, client->fences,
-					 &client->account->payer->work, list, in->count);
+					 &client->account->process->work, list, in->count);
 	/* Monitored fences are refused: only a job can write their values. */
 	if (!ret && tessera_ioctl_bad(tdev, syncs->signals))
 		ret = -EINVAL;

@@ -162,7 +162,7 @@ void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manage
 				struct tessera_room_rules *rules, u64 pass)
 {
 	struct tessera_victim_owner *requester =
-		&bo->account->payer->tenants[mgr->seg->index].owner;
+		&bo->account->process->tenants[mgr->seg->index].owner;
 	struct tessera_tenant *tenant;
 
 	lockdep_assert_held(&mgr->lock);

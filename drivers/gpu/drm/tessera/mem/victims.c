@@ -183,7 +183,7 @@ static void collect_owners_locked(struct tessera_manager *mgr, struct tessera_ac
 		tenant->index = blocks->num_owners;
 		blocks->owners[blocks->num_owners++] = tenant->owner;
 	}
-	tenant = &requester->payer->tenants[mgr->seg->index];
+	tenant = &requester->process->tenants[mgr->seg->index];
 	tenant->index = blocks->num_owners;
 	blocks->owners[blocks->num_owners++] = tenant->owner;
 }

@@ -182,7 +182,7 @@ static void paging_list_destroy(struct tessera_paging_job *pjob,
 {
 	dma_unmap_single(pjob->queue->tdev->drm.dev, list->dma, LIST_BYTES, DMA_TO_DEVICE);
 	paging_list_free_page(list);
-	tessera_quota_uncharge(&pjob->queue->account->payer->work, LIST_BYTES);
+	tessera_quota_uncharge(&pjob->queue->account->process->work, LIST_BYTES);
 	kfree(list);
 }
 
@@ -230,7 +230,7 @@ static struct tessera_paging_job *paging_job_create(struct tessera_paging_batch 
 	pjob->lost = batch->lost;
 
 	ret = tessera_job_init(&pjob->base, batch->tdev->paging->engine, &queue->entity,
-			       &paging_job_ops, &queue->account->payer->work);
+			       &paging_job_ops, &queue->account->process->work);
 	if (ret) {
 		kfree(pjob);
 		return ERR_PTR(ret);
@@ -266,7 +266,7 @@ struct tessera_paging_job *tessera_paging_job_for(struct tessera_paging_batch *b
 	if (IS_ERR(pjob))
 		return pjob;
 
-	ib = tessera_ib_create(batch->tdev, &batch->queue->account->payer->work,
+	ib = tessera_ib_create(batch->tdev, &batch->queue->account->process->work,
 			       max(READ_ONCE(batch->tdev->paging->ib_bytes), bytes));
 	if (IS_ERR(ib))
 		return ERR_CAST(ib);
@@ -343,7 +343,7 @@ struct tessera_paging_list *tessera_paging_list_create(struct tessera_paging_job
 	if (dma_mapping_error(dev, list->dma))
 		goto err_free_page;
 	list->used = TESSERA_PAGING_LIST_ENTRIES;
-	tessera_quota_charge(&pjob->queue->account->payer->work, LIST_BYTES);
+	tessera_quota_charge(&pjob->queue->account->process->work, LIST_BYTES);
 	list_add_tail(&list->node, &pjob->lists);
 
 	return list;
@@ -656,7 +656,8 @@ static struct tessera_paging_queue *paging_queue_find_locked(struct tessera_pagi
 	lockdep_assert_held(&paging->lock);
 
 	list_for_each_entry(queue, &paging->shared, shared)
-		if (queue->account->payer == account->payer && kref_get_unless_zero(&queue->ref))
+		if (queue->account->process == account->process &&
+		    kref_get_unless_zero(&queue->ref))
 			return queue;
 
 	return NULL;

@@ -40,12 +40,12 @@ u32 tessera_range_free(const struct tessera_range_use *use, u32 num)
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_range_free);
 
-static u32 locked_by(const struct tessera_range_use *use, u32 num, u32 payer)
+static u32 locked_by(const struct tessera_range_use *use, u32 num, u32 process)
 {
 	u32 i, count = 0;
 
 	for (i = 0; i < num; i++)
-		count += use[i].taken && use[i].locked && use[i].payer == payer;
+		count += use[i].taken && use[i].locked && use[i].process == process;
 
 	return count;
 }
@@ -54,7 +54,7 @@ static u32 locked_by(const struct tessera_range_use *use, u32 num, u32 payer)
  * tessera_range_victim() - choose the range to take away
  * @use: the ranges
  * @num: number of @use
- * @payer: the process that is charged for the requesting object
+ * @process: the process that is charged for the requesting object
  *
  * Locks of the requesting process itself are never broken. A process that has
  * locked more objects than there are ranges is better served from system memory
@@ -63,15 +63,16 @@ static u32 locked_by(const struct tessera_range_use *use, u32 num, u32 payer)
  * Return: the least recently used range, unlocked ones first, or U32_MAX if
  * none can be taken.
  */
-u32 tessera_range_victim(const struct tessera_range_use *use, u32 num, u32 payer)
+u32 tessera_range_victim(const struct tessera_range_use *use, u32 num, u32 process)
 {
 	u32 i, best = U32_MAX;
 
 	for (i = 0; i < num; i++) {
 		if (!use[i].taken || use[i].busy)
 			continue;
-		if (use[i].locked && (use[i].payer == payer ||
-				      locked_by(use, num, use[i].payer) <= tessera_range_kept(num)))
+		if (use[i].locked &&
+		    (use[i].process == process ||
+		     locked_by(use, num, use[i].process) <= tessera_range_kept(num)))
 			continue;
 		if (best == U32_MAX || use[i].locked < use[best].locked ||
 		    (use[i].locked == use[best].locked && use[i].last_use < use[best].last_use))

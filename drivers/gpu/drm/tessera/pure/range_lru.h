@@ -12,8 +12,8 @@ struct tessera_range_use {
 	 * @last_use: time of its object's last request, in any monotonic unit
 	 */
 	u64 last_use;
-	/** @payer: the process that is charged for that object */
-	u32 payer;
+	/** @process: the process that is charged for that object */
+	u32 process;
 	/** @taken: an object has the range */
 	bool taken;
 	/**
@@ -26,6 +26,6 @@ struct tessera_range_use {
 
 u32 tessera_range_kept(u32 num);
 u32 tessera_range_free(const struct tessera_range_use *use, u32 num);
-u32 tessera_range_victim(const struct tessera_range_use *use, u32 num, u32 payer);
+u32 tessera_range_victim(const struct tessera_range_use *use, u32 num, u32 process);
 
 #endif /* __TESSERA_PURE_RANGE_LRU_H__ */

@@ -199,7 +199,7 @@ static void budgets_fini(struct drm_device *drm, void *arg)
 {
 	struct tessera_device *tdev = to_tessera_device(drm);
 
-	tdev->clients->changed = NULL;
+	tdev->processes->changed = NULL;
 	cancel_delayed_work_sync(&tdev->budgets->work);
 }
 
@@ -224,7 +224,7 @@ int tessera_budget_init(struct tessera_device *tdev)
 	INIT_DELAYED_WORK(&budgets->work, budgets_work);
 	budgets->tdev = tdev;
 	tdev->budgets = budgets;
-	tdev->clients->changed = budgets_changed;
+	tdev->processes->changed = budgets_changed;
 
 	return drmm_add_action_or_reset(&tdev->drm, budgets_fini, NULL);
 }

@@ -148,7 +148,7 @@ u64 tessera_run_bytes(const struct tessera_run *run)
 struct tessera_tenant *tessera_range_tenant(struct tessera_manager *mgr,
 					    struct tessera_range *range)
 {
-	return &range->account->payer->tenants[mgr->seg->index];
+	return &range->account->process->tenants[mgr->seg->index];
 }
 
 /* The offer 0 means not offered; as an u8 it wraps, and so sorts last. */

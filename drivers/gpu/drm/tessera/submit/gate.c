@@ -110,7 +110,7 @@ struct tessera_gate {
 	u32 engine;
 	/* &tessera_pass.node of the waiting submissions. */
 	struct list_head waiters;
-	/* Number of the last turn, see &tessera_payer.gate_turn. */
+	/* Number of the last turn, see &tessera_process.gate_turn. */
 	u64 turn;
 	/* Current number; passes with another number are void. */
 	u32 number;
@@ -247,8 +247,8 @@ static struct tessera_pass *gate_next_locked(struct tessera_gate *gate)
 	lockdep_assert_held(&gate->lock);
 
 	list_for_each_entry(pass, &gate->waiters, node)
-		if (!next || pass->payer->gate_turn[gate->engine] <
-			     next->payer->gate_turn[gate->engine])
+		if (!next || pass->process->gate_turn[gate->engine] <
+			     next->process->gate_turn[gate->engine])
 			next = pass;
 
 	return next;
@@ -285,9 +285,9 @@ static bool gate_admit_locked(struct tessera_gate *gate, struct tessera_pass *pa
 	else
 		gate->inside++;
 	pass->number = gate->number;
-	pass->payer->gate_turn[gate->engine] = ++gate->turn;
+	pass->process->gate_turn[gate->engine] = ++gate->turn;
 	gate_progress_locked(gate);
-	trace_tessera_gate_pass(gate->engine, pass->payer->id, group);
+	trace_tessera_gate_pass(gate->engine, pass->process->id, group);
 
 	return true;
 }
@@ -312,7 +312,7 @@ static void gate_hand_on_locked(struct tessera_gate *gate)
 
 static bool gate_try(struct tessera_gate *gate, struct tessera_pass *pass)
 {
-	struct tessera_payer *payer = pass->payer;
+	struct tessera_process *process = pass->process;
 	bool admitted;
 
 	spin_lock(&gate->lock);
@@ -320,8 +320,8 @@ static bool gate_try(struct tessera_gate *gate, struct tessera_pass *pass)
 	 * A new process is queued behind all waiting ones, at the place of one
 	 * that has just had a turn.
 	 */
-	if (!payer->gate_turn[gate->engine])
-		payer->gate_turn[gate->engine] = gate->turn;
+	if (!process->gate_turn[gate->engine])
+		process->gate_turn[gate->engine] = gate->turn;
 	admitted = list_empty(&gate->waiters) && gate_admit_locked(gate, pass);
 	if (!admitted) {
 		if (list_empty(&gate->waiters)) {
@@ -329,7 +329,7 @@ static bool gate_try(struct tessera_gate *gate, struct tessera_pass *pass)
 			gate->ticked = jiffies;
 		}
 		list_add_tail(&pass->node, &gate->waiters);
-		trace_tessera_gate_wait(gate->engine, payer->id, pass->unfinished);
+		trace_tessera_gate_wait(gate->engine, process->id, pass->unfinished);
 	}
 	spin_unlock(&gate->lock);
 
@@ -373,7 +373,7 @@ static void gate_tick(struct tessera_gate *gate)
 		gate->ticked = jiffies;
 		if (gate_stalls_locked(gate)) {
 			trace_tessera_gate_void(gate->engine,
-						gate->owner ? gate->owner->payer->id : 0,
+						gate->owner ? gate->owner->process->id : 0,
 						gate->owner);
 			gate->number++;
 			gate->inside = 0;
@@ -440,14 +440,14 @@ static int gate_wait(struct tessera_gate *gate, struct tessera_pass *pass)
 int tessera_gate_enter(struct tessera_pass *pass, struct tessera_context *ctx,
 		       const atomic_t *unfinished)
 {
-	struct tessera_payer *payer = ctx->account->payer;
+	struct tessera_process *process = ctx->account->process;
 	u32 engine = ctx->engine->id;
 	struct tessera_gate *gate = gate_of(ctx->tdev, engine);
 	int ret;
 
 	*pass = (struct tessera_pass) {
 		.gate = gate,
-		.payer = payer,
+		.process = process,
 		.unfinished = unfinished,
 		.task = current,
 	};
@@ -460,14 +460,14 @@ int tessera_gate_enter(struct tessera_pass *pass, struct tessera_context *ctx,
 	}
 	init_waitqueue_head(&pass->wait);
 	tessera_wait_might(TESSERA_WAIT_GATE);
-	ret = tessera_quota_enter_engine(&payer->work, engine);
+	ret = tessera_quota_enter_engine(&process->work, engine);
 	pass->slot = !ret;
 	if (!ret && !gate_try(gate, pass))
 		ret = gate_wait(gate, pass);
 	if (!ret)
 		return 0;
 	if (pass->slot)
-		tessera_quota_leave_engine(&payer->work, engine);
+		tessera_quota_leave_engine(&process->work, engine);
 	epoch_part(pass->epoch);
 
 	return ret;
@@ -559,7 +559,7 @@ bool tessera_gate_arm(struct tessera_pass *pass, struct tessera_job *job,
 		else
 			*epoch = epoch_join(gate->epoch);
 		if (!pass->slot)
-			tessera_quota_add_engine_job(&pass->payer->work, gate->engine);
+			tessera_quota_add_engine_job(&pass->process->work, gate->engine);
 		pass->slot = false;
 	}
 	spin_unlock(&gate->lock);
@@ -601,20 +601,20 @@ void tessera_gate_leave(struct tessera_pass *pass)
 	}
 	spin_unlock(&gate->lock);
 	if (pass->slot)
-		tessera_quota_leave_engine(&pass->payer->work, gate->engine);
+		tessera_quota_leave_engine(&pass->process->work, gate->engine);
 	epoch_part(pass->epoch);
 }
 
 /**
  * tessera_gate_done() - note that a job behind a gate has finished
- * @payer: the process of the job
+ * @process: the process of the job
  * @engine: engine of the job
  * @epoch: from tessera_gate_arm(), or NULL
  *
  * Any context.
  */
-void tessera_gate_done(struct tessera_payer *payer, u32 engine, struct tessera_epoch *epoch)
+void tessera_gate_done(struct tessera_process *process, u32 engine, struct tessera_epoch *epoch)
 {
 	epoch_part(epoch);
-	tessera_quota_leave_engine(&payer->work, engine);
+	tessera_quota_leave_engine(&process->work, engine);
 }

@@ -125,7 +125,7 @@ static void tessera_part_finished(struct tessera_job *job)
 	tessera_signals_publish(part->signals);
 	tessera_backlog_done(part->ctx->backlog, &part->backlog);
 	if (part->gated)
-		tessera_gate_done(part->ctx->account->payer, job->engine->id, part->epoch);
+		tessera_gate_done(part->ctx->account->process, job->engine->id, part->epoch);
 	if (part->group) {
 		atomic_dec_return(&part->group->unfinished);
 		if (wq_has_sleeper(&part->group->wait))
@@ -186,7 +186,7 @@ static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, 
 		return;
 	tessera_account_add_engine_time(part->ctx->account, job->engine->id, end_ns - start_ns);
 	if (part->gated)
-		tessera_quota_job_ran(&part->ctx->account->payer->work, job->engine->id,
+		tessera_quota_job_ran(&part->ctx->account->process->work, job->engine->id,
 				      end_ns - start_ns);
 	if (part->group)
 		group_spend(part->group, start_ns, end_ns);
@@ -313,7 +313,7 @@ struct tessera_part *tessera_part_create(struct tessera_context *ctx, u32 max_us
 			goto err_free;
 	}
 	ret = tessera_job_init(&part->job, ctx->engine, &ctx->entity, &tessera_part_ops,
-			       &ctx->account->payer->work);
+			       &ctx->account->process->work);
 	if (ret)
 		goto err_free_lost;
 	tessera_quota_charge(part->job.quota, part_lost_bytes(part));

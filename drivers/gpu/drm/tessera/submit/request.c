@@ -198,7 +198,7 @@ int tessera_request_init(struct tessera_request *req, struct tessera_device *tde
 		ret = request_get_patches(req, data);
 	if (!ret)
 		ret = tessera_syncs_init(&req->syncs, req->tdev, file, data->fences,
-					 &req->ctx->account->payer->work, data->syncs,
+					 &req->ctx->account->process->work, data->syncs,
 					 data->num_syncs);
 
 	return ret;

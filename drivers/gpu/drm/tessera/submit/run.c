@@ -88,7 +88,7 @@ static int add_preamble(struct tessera_submit_run *run, struct tessera_part *par
 
 	if (!max_binds)
 		return 0;
-	ib = tessera_ib_create(req->tdev, &req->ctx->account->payer->work, max_binds * bytes);
+	ib = tessera_ib_create(req->tdev, &req->ctx->account->process->work, max_binds * bytes);
 	if (IS_ERR(ib))
 		return PTR_ERR(ib);
 

@@ -147,8 +147,8 @@ void tessera_context_put(struct tessera_context *ctx);
 struct tessera_pass {
 	/** @gate: the gate; NULL: the device can preempt and has none */
 	struct tessera_gate *gate;
-	/** @payer: the process of the submission */
-	struct tessera_payer *payer;
+	/** @process: the process of the submission */
+	struct tessera_process *process;
 	/**
 	 * @unfinished: for a group, number of its parts that are armed and not
 	 * finished; else NULL
@@ -190,7 +190,7 @@ bool tessera_gate_arm(struct tessera_pass *pass, struct tessera_job *job,
 		      struct tessera_epoch **epoch);
 bool tessera_gate_is_void(const struct tessera_pass *pass);
 void tessera_gate_leave(struct tessera_pass *pass);
-void tessera_gate_done(struct tessera_payer *payer, u32 engine, struct tessera_epoch *epoch);
+void tessera_gate_done(struct tessera_process *process, u32 engine, struct tessera_epoch *epoch);
 
 /* submit/part.c */
 

@@ -178,8 +178,8 @@ static int submit_work(struct tessera_context *ctx, struct drm_file *file,
 	struct tessera_syncs syncs = { };
 	int ret;
 
-	ret = tessera_syncs_init(&syncs, ctx->tdev, file, fences, &ctx->account->payer->work, list,
-				 args->syncs.count);
+	ret = tessera_syncs_init(&syncs, ctx->tdev, file, fences, &ctx->account->process->work,
+				 list, args->syncs.count);
 	if (!ret)
 		ret = tessera_work_begin(ctx->tdev);
 	if (!ret) {
@@ -202,7 +202,7 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 	long bytes = min(args->syncs.count, TESSERA_MAX_SYNCS) * 64L;
 	u64 patience = READY_TIMEOUTS *
 		       (u64)msecs_to_jiffies(tessera_engine_timeout_ms(ctx->tdev));
-	struct tessera_quota *quota = &ctx->account->payer->work;
+	struct tessera_quota *quota = &ctx->account->process->work;
 	u64 absent_since = 0;
 	u32 changes = 0;
 	int ret;

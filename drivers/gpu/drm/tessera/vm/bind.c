@@ -185,7 +185,7 @@ static int bind_init(struct bind *bind, struct tessera_vm *vm, struct drm_file *
 
 	/* No context: a bind cannot signal the values of monitored fences. */
 	return tessera_syncs_init(&bind->syncs, vm->tdev, file, NULL,
-				  &vm->space->account->payer->work, data->syncs, data->num_syncs);
+				  &vm->space->account->process->work, data->syncs, data->num_syncs);
 }
 
 static void bind_fini(struct bind *bind)

@@ -142,7 +142,7 @@ static int space_init_root(struct tessera_space *space)
 {
 	struct tessera_table *root;
 
-	root = tessera_table_create(space->tdev, space->account->payer);
+	root = tessera_table_create(space->tdev, space->account->process);
 	if (IS_ERR(root))
 		return PTR_ERR(root);
 	list_add(&root->node, &space->tables[TESSERA_TABLES_DIRTY]);
@@ -170,7 +170,7 @@ static void space_release_ref(struct kref *ref)
 		tessera_paging_queue_put(space->queue);
 	tessera_asid_fini(tdev, &space->asid);
 	tessera_trail_fini(&space->trail);
-	atomic_dec(&space->account->payer->vms);
+	atomic_dec(&space->account->process->vms);
 	tessera_account_put(space->account);
 	tessera_resident_set_put(space->resident);
 	mutex_destroy(&space->lock);
@@ -194,12 +194,12 @@ struct tessera_space *tessera_space_create(struct tessera_device *tdev,
 	int ret;
 	u32 i;
 
-	ret = tessera_account_count(&account->payer->vms, TESSERA_MAX_VMS);
+	ret = tessera_account_count(&account->process->vms, TESSERA_MAX_VMS);
 	if (ret)
 		return ERR_PTR(ret);
 	space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
 	if (!space) {
-		atomic_dec(&account->payer->vms);
+		atomic_dec(&account->process->vms);
 		return ERR_PTR(-ENOMEM);
 	}
 	kref_init(&space->ref);
@@ -334,7 +334,7 @@ static int space_create_tables(struct tessera_space *space, struct list_head *ta
 	struct tessera_table *table;
 
 	for (; *have < num; (*have)++) {
-		table = tessera_table_create(space->tdev, space->account->payer);
+		table = tessera_table_create(space->tdev, space->account->process);
 		if (IS_ERR(table))
 			return PTR_ERR(table);
 		list_add(&table->node, tables);

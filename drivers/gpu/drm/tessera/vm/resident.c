@@ -508,7 +508,7 @@ static int make_once(struct make *make)
  */
 static noinline_for_stack int make_round(struct make *make, const struct tessera_bos *asked)
 {
-	struct tessera_quota *work = &make->set->account->payer->work;
+	struct tessera_quota *work = &make->set->account->process->work;
 	struct tessera_device *tdev = make->set->tdev;
 	u64 start = get_jiffies_64();
 	long bytes;

@@ -85,7 +85,7 @@ static int table_alloc_memory(struct tessera_device *tdev, struct tessera_table 
 	u32 share = tdev->table_memory->pages / 8;
 	dma_addr_t dma;
 
-	if (atomic_read(&table->payer->tables) <= share &&
+	if (atomic_read(&table->process->tables) <= share &&
 	    take_hidden(tdev->table_memory, &table->addr)) {
 		table->pt.entry = table->addr | TSR_PTE_VALID | TSR_PTE_VRAM;
 		return 0;
@@ -102,25 +102,25 @@ static int table_alloc_memory(struct tessera_device *tdev, struct tessera_table 
 /**
  * tessera_table_create() - make a page table
  * @tdev: the device
- * @payer: the process that is charged
+ * @process: the process that is charged
  *
  * The contents of the device's copy are undefined until it is written.
  *
  * Return: the table, -ENOSPC if the client has too many, or -ENOMEM.
  */
 struct tessera_table *tessera_table_create(struct tessera_device *tdev,
-					   struct tessera_payer *payer)
+					   struct tessera_process *process)
 {
 	struct tessera_table *table;
 	int ret;
 
-	ret = tessera_account_count(&payer->tables, READ_ONCE(tdev->max_tables));
+	ret = tessera_account_count(&process->tables, READ_ONCE(tdev->max_tables));
 	if (ret)
 		return ERR_PTR(ret);
 	table = kvzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
 	if (!table)
 		goto err_uncount;
-	table->payer = payer;
+	table->process = process;
 	INIT_LIST_HEAD(&table->node);
 	if (table_alloc_memory(tdev, table))
 		goto err_free;
@@ -130,7 +130,7 @@ struct tessera_table *tessera_table_create(struct tessera_device *tdev,
 err_free:
 	kvfree(table);
 err_uncount:
-	atomic_dec(&payer->tables);
+	atomic_dec(&process->tables);
 	return ERR_PTR(-ENOMEM);
 }
 
@@ -161,7 +161,7 @@ void tessera_table_destroy_list(struct tessera_device *tdev, struct list_head *t
 	list_for_each_entry_safe(table, next, tables, node) {
 		list_del(&table->node);
 		tessera_table_release_memory(tdev, table);
-		atomic_dec(&table->payer->tables);
+		atomic_dec(&table->process->tables);
 		kvfree(table);
 	}
 }

@@ -191,8 +191,8 @@ struct tessera_table {
 	 * exclusive; 0: none
 	 */
 	u32 dirty_end;
-	/** @payer: the process that is charged; outlives the table */
-	struct tessera_payer *payer;
+	/** @process: the process that is charged; outlives the table */
+	struct tessera_process *process;
 	/** @cpu: its page of system memory, or NULL if it is in hidden VRAM */
 	void *cpu;
 	/** @addr: GPU address, or DMA address of @cpu */
@@ -206,7 +206,7 @@ static inline struct tessera_table *to_tessera_table(const struct tessera_pt *pt
 
 int tessera_table_init(struct tessera_device *tdev);
 struct tessera_table *tessera_table_create(struct tessera_device *tdev,
-					   struct tessera_payer *payer);
+					   struct tessera_process *process);
 void tessera_table_release_memory(struct tessera_device *tdev, struct tessera_table *table);
 void tessera_table_destroy_list(struct tessera_device *tdev, struct list_head *tables);
 
