@@ -24,12 +24,12 @@
 
 static int tessera_open(struct drm_device *drm, struct drm_file *file)
 {
-	return tessera_client_open(to_tessera_device(drm), file);
+	return tessera_file_open(to_tessera_device(drm), file);
 }
 
 static void tessera_postclose(struct drm_device *drm, struct drm_file *file)
 {
-	tessera_client_close(file);
+	tessera_file_close(file);
 }
 
 static const struct file_operations tessera_fops = {

@@ -39,7 +39,7 @@
 int tessera_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct tessera_device *tdev = to_tessera_device(drm);
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_bo_create *args = data;
 	bool private = args->flags & DRM_TESSERA_BO_VM_PRIVATE;
 	struct tessera_vm *vm = NULL;
@@ -49,15 +49,15 @@ int tessera_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file 
 	    tessera_ioctl_bad(tdev, args->flags & DRM_TESSERA_BO_TWIN))
 		return -EINVAL;
 
-	ret = tessera_account_bind(client->account);
+	ret = tessera_account_bind(tfile->account);
 	if (ret)
 		return ret;
 	if (private) {
-		vm = tessera_vm_lookup(&client->vms, args->vm);
+		vm = tessera_vm_lookup(&tfile->vms, args->vm);
 		if (!vm)
 			return -ENOENT;
 	}
-	ret = tessera_gem_create(tdev, file, client->paging, args, vm ? vm->base.r_obj : NULL);
+	ret = tessera_gem_create(tdev, file, tfile->paging, args, vm ? vm->base.r_obj : NULL);
 	tessera_vm_put(vm);
 
 	return ret;
@@ -86,7 +86,7 @@ static int twins_get_data(const struct drm_tessera_bo_create_twins *args,
 int tessera_ioctl_bo_create_twins(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct tessera_device *tdev = to_tessera_device(drm);
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_bo_create_twins *args = data;
 	struct drm_tessera_bo_create *bos = NULL;
 	struct tessera_private *privs = NULL;
@@ -100,11 +100,11 @@ int tessera_ioctl_bo_create_twins(struct drm_device *drm, void *data, struct drm
 	    tessera_ioctl_bad(tdev, args->private_data.count != TESSERA_NUM_TWINS))
 		return -EINVAL;
 
-	ret = tessera_account_bind(client->account);
+	ret = tessera_account_bind(tfile->account);
 	if (!ret)
 		ret = twins_get_data(args, &bos, &privs);
 	if (!ret)
-		ret = tessera_twins_create(tdev, file, client->paging, bos, privs);
+		ret = tessera_twins_create(tdev, file, tfile->paging, bos, privs);
 	if (!ret) {
 		args->handles[0] = bos[0].handle;
 		args->handles[1] = bos[1].handle;
@@ -126,14 +126,14 @@ int tessera_ioctl_bo_create_twins(struct drm_device *drm, void *data, struct drm
 int tessera_ioctl_dumb_create(struct drm_file *file, struct drm_device *drm,
 			      struct drm_mode_create_dumb *args)
 {
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	int ret;
 
-	ret = tessera_account_bind(client->account);
+	ret = tessera_account_bind(tfile->account);
 	if (ret)
 		return ret;
 
-	return tessera_dumb_create(to_tessera_device(drm), file, client->paging, args);
+	return tessera_dumb_create(to_tessera_device(drm), file, tfile->paging, args);
 }
 
 /**
@@ -146,18 +146,18 @@ int tessera_ioctl_dumb_create(struct drm_file *file, struct drm_device *drm,
  */
 int tessera_ioctl_bo_from_user(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_bo_from_user *args = data;
 	int ret;
 
 	if (tessera_ioctl_bad(to_tessera_device(drm),
 			      args->flags & ~DRM_TESSERA_BO_GPU_READ_ONLY))
 		return -EINVAL;
-	ret = tessera_account_bind(client->account);
+	ret = tessera_account_bind(tfile->account);
 	if (ret)
 		return ret;
 
-	return tessera_userptr_create(to_tessera_device(drm), file, client->paging, args);
+	return tessera_userptr_create(to_tessera_device(drm), file, tfile->paging, args);
 }
 
 static int destroy_behind_work(struct drm_file *file, struct tessera_backlog *backlog, u32 handle)
@@ -203,7 +203,7 @@ int tessera_ioctl_bo_destroy(struct drm_device *drm, void *data, struct drm_file
 	const u32 known = DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE |
 			  DRM_TESSERA_BO_DESTROY_SYNCHRONOUS;
 	const struct drm_tessera_bo_destroy *args = data;
-	struct tessera_backlog *backlog = to_tessera_client(file)->backlog;
+	struct tessera_backlog *backlog = to_tessera_file(file)->backlog;
 
 	if (tessera_ioctl_bad(to_tessera_device(drm), args->flags & ~known))
 		return -EINVAL;
@@ -288,14 +288,14 @@ int tessera_ioctl_reclaim(struct drm_device *drm, void *data, struct drm_file *f
  */
 int tessera_ioctl_lock(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_lock *args = data;
 	int ret;
 
 	args->mmap_offset = 0;
-	ret = tessera_account_bind(client->account);
+	ret = tessera_account_bind(tfile->account);
 	if (ret)
 		return ret;
 
-	return tessera_lock(file, client->paging, args);
+	return tessera_lock(file, tfile->paging, args);
 }

@@ -24,15 +24,15 @@
  */
 int tessera_ioctl_fence_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_fence_create *args = data;
 	int ret;
 
 	if (tessera_ioctl_bad(to_tessera_device(drm), args->flags))
 		return -EINVAL;
-	ret = tessera_account_bind(client->account);
+	ret = tessera_account_bind(tfile->account);
 
-	return ret ?: tessera_monitored_create(client->fences, args);
+	return ret ?: tessera_monitored_create(tfile->fences, args);
 }
 
 /**
@@ -45,13 +45,13 @@ int tessera_ioctl_fence_create(struct drm_device *drm, void *data, struct drm_fi
  */
 int tessera_ioctl_fence_destroy(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	const struct drm_tessera_fence_destroy *args = data;
 
 	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
 		return -EINVAL;
 
-	return tessera_monitored_destroy(client->fences, args->id);
+	return tessera_monitored_destroy(tfile->fences, args->id);
 }
 
 /**
@@ -67,11 +67,11 @@ int tessera_ioctl_fence_destroy(struct drm_device *drm, void *data, struct drm_f
  */
 int tessera_ioctl_fence_signal(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	const struct drm_tessera_fence_signal *args = data;
 
 	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
 		return -EINVAL;
 
-	return tessera_monitored_signal(client->fences, args->id, args->value);
+	return tessera_monitored_signal(tfile->fences, args->id, args->value);
 }

@@ -21,12 +21,12 @@ struct tessera_monitored_set;	/* sync/monitored.c */
 struct tessera_paging_queue;	/* paging/queue.c */
 struct tessera_resident_set;	/* vm/vm.h */
 
-/* ioctl/client.c */
+/* ioctl/file.c */
 
 /**
- * struct tessera_client - an open file, &drm_file.driver_priv
+ * struct tessera_file - an open file, &drm_file.driver_priv
  */
-struct tessera_client {
+struct tessera_file {
 	/** @tdev: the device */
 	struct tessera_device *tdev;
 	/**
@@ -51,10 +51,10 @@ struct tessera_client {
 	struct xarray vms;
 };
 
-int tessera_client_open(struct tessera_device *tdev, struct drm_file *file);
-void tessera_client_close(struct drm_file *file);
+int tessera_file_open(struct tessera_device *tdev, struct drm_file *file);
+void tessera_file_close(struct drm_file *file);
 void tessera_fdinfo_show(struct drm_printer *p, struct drm_file *file);
-struct tessera_client *to_tessera_client(struct drm_file *file);
+struct tessera_file *to_tessera_file(struct drm_file *file);
 
 /* ioctl/query.c */
 int tessera_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file);

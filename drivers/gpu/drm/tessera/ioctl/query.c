@@ -68,7 +68,7 @@ static u64 query_caps(struct tessera_device *tdev)
 	return caps;
 }
 
-static int query_device(struct tessera_device *tdev, struct tessera_client *client,
+static int query_device(struct tessera_device *tdev, struct tessera_file *tfile,
 			struct drm_tessera_array *data)
 {
 	struct drm_tessera_query_device info = {
@@ -112,7 +112,7 @@ static int query_device(struct tessera_device *tdev, struct tessera_client *clie
 	return tessera_uobj_put_array(data, sizeof(info), 1, &info);
 }
 
-static int query_segments(struct tessera_device *tdev, struct tessera_client *client,
+static int query_segments(struct tessera_device *tdev, struct tessera_file *tfile,
 			  struct drm_tessera_array *data)
 {
 	struct drm_tessera_query_segment *info;
@@ -143,7 +143,7 @@ static int query_segments(struct tessera_device *tdev, struct tessera_client *cl
 	return ret;
 }
 
-static int query_engines(struct tessera_device *tdev, struct tessera_client *client,
+static int query_engines(struct tessera_device *tdev, struct tessera_file *tfile,
 			 struct drm_tessera_array *data)
 {
 	struct drm_tessera_query_engine info[TSR_MAX_ENGINES];
@@ -158,7 +158,7 @@ static int query_engines(struct tessera_device *tdev, struct tessera_client *cli
 	return tessera_uobj_put_array(data, sizeof(info[0]), count, info);
 }
 
-static int query_memory(struct tessera_device *tdev, struct tessera_client *client,
+static int query_memory(struct tessera_device *tdev, struct tessera_file *tfile,
 			struct drm_tessera_array *data)
 {
 	struct drm_tessera_query_memory *info;
@@ -166,7 +166,7 @@ static int query_memory(struct tessera_device *tdev, struct tessera_client *clie
 	u32 i;
 	int ret;
 
-	ret = tessera_account_bind(client->account);
+	ret = tessera_account_bind(tfile->account);
 	if (ret)
 		return ret;
 	info = kcalloc(count, sizeof(*info), GFP_KERNEL);
@@ -179,9 +179,9 @@ static int query_memory(struct tessera_device *tdev, struct tessera_client *clie
 		info[i].segment = seg->id;
 		info[i].total = seg->commit;
 		info[i].used = tessera_manager_used(tdev, i);
-		info[i].client_used = tessera_account_used(client->account, i);
+		info[i].client_used = tessera_account_used(tfile->account, i);
 		tessera_account_expire(tdev, i);
-		info[i].client_share = tessera_account_share(client->account, i);
+		info[i].client_share = tessera_account_share(tfile->account, i);
 	}
 	ret = tessera_uobj_put_array(data, sizeof(info[0]), count, info);
 	kfree(info);
@@ -189,11 +189,11 @@ static int query_memory(struct tessera_device *tdev, struct tessera_client *clie
 	return ret;
 }
 
-static int query_client(struct tessera_device *tdev, struct tessera_client *client,
+static int query_client(struct tessera_device *tdev, struct tessera_file *tfile,
 			struct drm_tessera_array *data)
 {
 	struct drm_tessera_query_client info = { .max_hangs = DRM_TESSERA_MAX_HANGS };
-	struct tessera_account *account = client->account;
+	struct tessera_account *account = tfile->account;
 	int ret;
 
 	ret = tessera_account_bind(account);
@@ -207,7 +207,7 @@ static int query_client(struct tessera_device *tdev, struct tessera_client *clie
 	return tessera_uobj_put_array(data, sizeof(info), 1, &info);
 }
 
-typedef int (*query_fn)(struct tessera_device *tdev, struct tessera_client *client,
+typedef int (*query_fn)(struct tessera_device *tdev, struct tessera_file *tfile,
 			struct drm_tessera_array *data);
 
 static const query_fn queries[] = {
@@ -241,5 +241,5 @@ int tessera_ioctl_query(struct drm_device *drm, void *data, struct drm_file *fil
 		return -EINVAL;
 	id = array_index_nospec(id, ARRAY_SIZE(queries));
 
-	return queries[id](tdev, to_tessera_client(file), &args->data);
+	return queries[id](tdev, to_tessera_file(file), &args->data);
 }

@@ -46,22 +46,22 @@ static int context_permit(struct drm_file *file, const struct drm_tessera_contex
 }
 
 /* Create a context, in a VM if the client names one. */
-static int context_create(struct tessera_device *tdev, struct tessera_client *client,
+static int context_create(struct tessera_device *tdev, struct tessera_file *tfile,
 			  struct drm_tessera_context_create *args)
 {
 	struct tessera_vm *vm = NULL;
 	int ret = 0;
 
 	if (args->vm) {
-		vm = tessera_vm_lookup(&client->vms, args->vm);
+		vm = tessera_vm_lookup(&tfile->vms, args->vm);
 		if (!vm)
 			return -ENOENT;
 		if (atomic_read(&vm->space->lost))
 			ret = -EIO;
 	}
 	if (!ret)
-		ret = tessera_context_create(tdev, &client->contexts, client->account,
-					     client->backlog, vm, args, &args->id);
+		ret = tessera_context_create(tdev, &tfile->contexts, tfile->account,
+					     tfile->backlog, vm, args, &args->id);
 	if (ret)
 		tessera_vm_put(vm);
 
@@ -89,7 +89,7 @@ int tessera_ioctl_context_create(struct drm_device *drm, void *data, struct drm_
 	const u32 force = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL |
 			  DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM;
 	struct tessera_device *tdev = to_tessera_device(drm);
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_context_create *args = data;
 	int ret;
 
@@ -104,11 +104,11 @@ int tessera_ioctl_context_create(struct drm_device *drm, void *data, struct drm_
 
 	ret = context_permit(file, args);
 	if (!ret)
-		ret = tessera_account_bind(client->account);
+		ret = tessera_account_bind(tfile->account);
 	if (ret)
 		return ret;
 
-	return context_create(tdev, client, args);
+	return context_create(tdev, tfile, args);
 }
 
 /**
@@ -122,13 +122,13 @@ int tessera_ioctl_context_create(struct drm_device *drm, void *data, struct drm_
 int tessera_ioctl_context_destroy(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct tessera_device *tdev = to_tessera_device(drm);
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_context_destroy *args = data;
 
 	if (tessera_ioctl_bad(tdev, args->pad))
 		return -EINVAL;
 
-	return tessera_context_destroy(&client->contexts, args->id);
+	return tessera_context_destroy(&tfile->contexts, args->id);
 }
 
 /**
@@ -141,13 +141,13 @@ int tessera_ioctl_context_destroy(struct drm_device *drm, void *data, struct drm
  */
 int tessera_ioctl_context_status(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_context_status *args = data;
 	struct tessera_context *ctx;
 
 	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
 		return -EINVAL;
-	ctx = tessera_context_lookup(&client->contexts, args->id);
+	ctx = tessera_context_lookup(&tfile->contexts, args->id);
 	if (!ctx)
 		return -ENOENT;
 	tessera_context_status(ctx, args);
@@ -259,9 +259,9 @@ static long submit_list_bytes(const struct drm_tessera_submit *args)
 int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_file *file)
 {
 	struct tessera_device *tdev = to_tessera_device(drm);
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct tessera_submit_data data = {
-		.fences = client->fences,
+		.fences = tfile->fences,
 		.err = {
 			.offset = TESSERA_PATCH_NOWHERE,
 			.index = TESSERA_PATCH_NOWHERE,
@@ -273,20 +273,20 @@ int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_file *fil
 	int ret = -EINVAL;
 
 	if (!tessera_ioctl_bad(tdev, args->flags))
-		ret = tessera_account_bind(client->account);
+		ret = tessera_account_bind(tfile->account);
 	if (!ret)
 		ret = submit_get_syncs(tdev, file, args, &data);
 	if (!ret)
-		ret = tessera_quota_enter(&client->account->process->work,
+		ret = tessera_quota_enter(&tfile->account->process->work,
 					  list_bytes + cmd_bytes);
 	if (!ret) {
-		ret = submit_get_data(tdev, client->account, args, &data);
+		ret = submit_get_data(tdev, tfile->account, args, &data);
 		/* The buffer, if there is one, has been charged on its own. */
-		tessera_quota_uncharge(&client->account->process->work, cmd_bytes);
+		tessera_quota_uncharge(&tfile->account->process->work, cmd_bytes);
 		if (!ret)
-			ret = tessera_submit(tdev, file, &client->contexts, &data);
+			ret = tessera_submit(tdev, file, &tfile->contexts, &data);
 		submit_put_data(&data);
-		tessera_quota_uncharge(&client->account->process->work, list_bytes);
+		tessera_quota_uncharge(&tfile->account->process->work, list_bytes);
 	}
 	submit_put_data(&data);
 
@@ -300,7 +300,7 @@ int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_file *fil
 static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
 			 const struct drm_tessera_submit_vm *args)
 {
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_sync *syncs;
 	int ret;
 
@@ -309,7 +309,7 @@ static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
 		return ret;
 	ret = tessera_syncs_await(tdev, file, syncs, args->syncs.count);
 	if (!ret)
-		ret = tessera_submit_vm(file, &client->contexts, client->fences, args, syncs);
+		ret = tessera_submit_vm(file, &tfile->contexts, tfile->fences, args, syncs);
 	kvfree(syncs);
 
 	return ret;
@@ -326,7 +326,7 @@ static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
 int tessera_ioctl_submit_vm(struct drm_device *drm, void *arg, struct drm_file *file)
 {
 	struct tessera_device *tdev = to_tessera_device(drm);
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	const struct drm_tessera_submit_vm *args = arg;
 	int ret;
 
@@ -337,7 +337,7 @@ int tessera_ioctl_submit_vm(struct drm_device *drm, void *arg, struct drm_file *
 		return -EINVAL;
 	if (tessera_ioctl_bad(tdev, args->cmd_size > tdev->info.max_ib_bytes))
 		return -E2BIG;
-	ret = tessera_account_bind(client->account);
+	ret = tessera_account_bind(tfile->account);
 
 	return ret ?: submit_vm_run(tdev, file, args);
 }

@@ -38,18 +38,18 @@
 int tessera_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct tessera_device *tdev = to_tessera_device(drm);
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_vm_create *args = data;
 	int ret;
 
 	if (tessera_ioctl_bad(tdev, args->flags))
 		return -EINVAL;
-	ret = tessera_account_bind(client->account);
+	ret = tessera_account_bind(tfile->account);
 	if (!ret)
 		ret = tessera_work_begin(tdev);
 	if (ret)
 		return ret;
-	ret = tessera_vm_create(tdev, &client->vms, client->account, client->resident,
+	ret = tessera_vm_create(tdev, &tfile->vms, tfile->account, tfile->resident,
 				&tessera_bind_gpuvm_ops, &args->id);
 
 	return tessera_work_end(tdev, ret);
@@ -65,23 +65,23 @@ int tessera_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file 
  */
 int tessera_ioctl_vm_destroy(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_vm_destroy *args = data;
 
 	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
 		return -EINVAL;
 
-	return tessera_vm_destroy(&client->vms, args->id);
+	return tessera_vm_destroy(&tfile->vms, args->id);
 }
 
 static int bind_run(struct tessera_device *tdev, struct drm_file *file, u32 id,
 		    const struct tessera_bind_data *data)
 {
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct tessera_vm *vm;
 	int ret;
 
-	vm = tessera_vm_lookup(&client->vms, id);
+	vm = tessera_vm_lookup(&tfile->vms, id);
 	if (!vm)
 		return -ENOENT;
 	ret = tessera_bind(vm, file, data);
@@ -104,7 +104,7 @@ static int bind_run(struct tessera_device *tdev, struct drm_file *file, u32 id,
 int tessera_ioctl_vm_bind(struct drm_device *drm, void *arg, struct drm_file *file)
 {
 	struct tessera_device *tdev = to_tessera_device(drm);
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_vm_bind *args = arg;
 	struct tessera_bind_data data = {
 		.num_ops = args->ops.count,
@@ -116,7 +116,7 @@ int tessera_ioctl_vm_bind(struct drm_device *drm, void *arg, struct drm_file *fi
 
 	if (tessera_ioctl_bad(tdev, args->flags || !data.num_ops))
 		return -EINVAL;
-	ret = tessera_account_bind(client->account);
+	ret = tessera_account_bind(tfile->account);
 	if (ret)
 		return ret;
 	ret = tessera_uobj_get_array(&args->ops, &data.ops, TESSERA_MAX_BINDS);
@@ -125,10 +125,10 @@ int tessera_ioctl_vm_bind(struct drm_device *drm, void *arg, struct drm_file *fi
 	if (!ret)
 		ret = tessera_syncs_await(tdev, file, data.syncs, data.num_syncs);
 	if (!ret)
-		ret = tessera_quota_enter(&client->account->process->work, bytes);
+		ret = tessera_quota_enter(&tfile->account->process->work, bytes);
 	if (!ret) {
 		ret = bind_run(tdev, file, args->vm, &data);
-		tessera_quota_uncharge(&client->account->process->work, bytes);
+		tessera_quota_uncharge(&tfile->account->process->work, bytes);
 	}
 	kvfree(data.ops);
 	kvfree(data.syncs);
@@ -151,7 +151,7 @@ static int resident_get_syncs(struct drm_file *file, const struct drm_tessera_ar
 			      struct tessera_syncs *syncs)
 {
 	struct tessera_device *tdev = to_tessera_device(file->minor->dev);
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_sync *list;
 	u32 i;
 	int ret;
@@ -161,8 +161,8 @@ static int resident_get_syncs(struct drm_file *file, const struct drm_tessera_ar
 		if (tessera_ioctl_bad(tdev, !(list[i].flags & DRM_TESSERA_SYNC_SIGNAL)))
 			ret = -EINVAL;
 	if (!ret)
-		ret = tessera_syncs_init(syncs, tdev, file, client->fences,
-					 &client->account->process->work, list, in->count);
+		ret = tessera_syncs_init(syncs, tdev, file, tfile->fences,
+					 &tfile->account->process->work, list, in->count);
 	/* Monitored fences are refused: only a job can write their values. */
 	if (!ret && tessera_ioctl_bad(tdev, syncs->signals))
 		ret = -EINVAL;
@@ -174,14 +174,14 @@ static int resident_get_syncs(struct drm_file *file, const struct drm_tessera_ar
 static int resident_run(struct drm_file *file, struct drm_tessera_make_resident *args,
 			const u32 *handles)
 {
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct tessera_resident_answer answer = { .failed = args->handles.count };
 	struct tessera_syncs syncs = { };
 	int ret;
 
 	ret = resident_get_syncs(file, &args->syncs, &syncs);
 	if (!ret)
-		ret = tessera_resident_make(client->resident, handles, args->handles.count,
+		ret = tessera_resident_make(tfile->resident, handles, args->handles.count,
 					    &answer);
 	if (!ret) {
 		args->pending = !dma_fence_is_signaled(answer.fence);
@@ -207,7 +207,7 @@ static int resident_run(struct drm_file *file, struct drm_tessera_make_resident 
 int tessera_ioctl_make_resident(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct tessera_device *tdev = to_tessera_device(drm);
-	struct tessera_account *account = to_tessera_client(file)->account;
+	struct tessera_account *account = to_tessera_file(file)->account;
 	struct drm_tessera_make_resident *args = data;
 	u32 *handles = NULL;
 	int ret = -EINVAL;
@@ -248,7 +248,7 @@ int tessera_ioctl_evict(struct drm_device *drm, void *data, struct drm_file *fil
 	if (!ret)
 		ret = tessera_work_begin(tdev);
 	if (!ret) {
-		ret = tessera_resident_evict(to_tessera_client(file)->resident, handles,
+		ret = tessera_resident_evict(to_tessera_file(file)->resident, handles,
 					     args->handles.count);
 		ret = tessera_work_end(tdev, ret);
 	}
@@ -274,20 +274,20 @@ static u32 budget_indexes(struct tessera_device *tdev, u32 ids)
 	return ids ? 0 : indexes;
 }
 
-static int budget_notify(struct tessera_device *tdev, struct tessera_client *client, u32 indexes,
+static int budget_notify(struct tessera_device *tdev, struct tessera_file *tfile, u32 indexes,
 			 s32 fd)
 {
 	struct eventfd_ctx *eventfd;
 	int ret;
 
 	if (fd < 0) {
-		tessera_budget_unwatch(tdev, &client->watch);
+		tessera_budget_unwatch(tdev, &tfile->watch);
 		return 0;
 	}
 	eventfd = eventfd_ctx_fdget(fd);
 	if (IS_ERR(eventfd))
 		return PTR_ERR(eventfd);
-	ret = tessera_budget_watch(tdev, &client->watch, client->account, indexes, eventfd);
+	ret = tessera_budget_watch(tdev, &tfile->watch, tfile->account, indexes, eventfd);
 	if (ret)
 		eventfd_ctx_put(eventfd);
 
@@ -323,7 +323,7 @@ static void budget_fill(struct tessera_account *account, u32 indexes,
 int tessera_ioctl_budget(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct tessera_device *tdev = to_tessera_device(drm);
-	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_file *tfile = to_tessera_file(file);
 	struct drm_tessera_budget *args = data;
 	u32 indexes = budget_indexes(tdev, args->segments);
 	bool reserve = args->flags & DRM_TESSERA_BUDGET_RESERVE;
@@ -338,13 +338,13 @@ int tessera_ioctl_budget(struct drm_device *drm, void *data, struct drm_file *fi
 	    tessera_ioctl_bad(tdev, reserve && !is_power_of_2(indexes)))
 		return -EINVAL;
 
-	ret = tessera_account_bind(client->account);
+	ret = tessera_account_bind(tfile->account);
 	if (!ret && reserve)
-		ret = tessera_account_reserve(client->account, __ffs(indexes), args->reservation);
+		ret = tessera_account_reserve(tfile->account, __ffs(indexes), args->reservation);
 	if (!ret && notify)
-		ret = budget_notify(tdev, client, indexes, args->eventfd);
+		ret = budget_notify(tdev, tfile, indexes, args->eventfd);
 	if (!ret)
-		budget_fill(client->account, indexes, args);
+		budget_fill(tfile->account, indexes, args);
 
 	return ret;
 }
