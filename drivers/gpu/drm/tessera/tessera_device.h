@@ -37,7 +37,7 @@ struct tessera_segments;	/* segments/segments.h */
 struct tessera_asids;		/* vm/asid.c */
 struct tessera_spaces;		/* vm/pt.c */
 struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
-struct tessera_table_memory;	/* vm/table.c */
+struct tessera_pt_mem_map;	/* vm/pt_mem.c */
 struct tessera_unplug;		/* mem/unplug.c */
 struct tessera_users;		/* borrow/user.c */
 struct tessera_value_pages;	/* sync/value_page.c */
@@ -230,8 +230,8 @@ struct tessera_device {
 	struct tessera_asids *asids;
 	/** @spaces: page tables of all VMs */
 	struct tessera_spaces *spaces;
-	/** @table_memory: where page tables are */
-	struct tessera_table_memory *table_memory;
+	/** @pt_mem_map: where page tables are */
+	struct tessera_pt_mem_map *pt_mem_map;
 	/** @host_aperture: the CPU host aperture, or NULL */
 	struct tessera_host_aperture *host_aperture;
 	/** @swizzle_ranges: swizzling ranges, or NULL */

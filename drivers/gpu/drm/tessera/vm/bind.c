@@ -61,7 +61,7 @@ struct bind {
 	struct tessera_paging_batch batch;
 	struct tessera_pt_change *change;
 	/*
-	 * &struct tessera_table: first those that the change may need, later
+	 * &struct tessera_pt_page: first those that the change may need, later
 	 * those that it did not.
 	 */
 	struct list_head tables;
@@ -202,7 +202,7 @@ static void bind_fini(struct bind *bind)
 		op_fini(&bind->ops[i]);
 	kvfree(bind->ops);
 	tessera_pt_change_cancel(bind->change);
-	tessera_table_destroy_list(bind->vm->tdev, &bind->tables);
+	tessera_pt_page_destroy_list(bind->vm->tdev, &bind->tables);
 	tessera_syncs_fini(&bind->syncs);
 }
 
@@ -308,7 +308,7 @@ static u32 count_tables(struct bind *bind)
 	struct tessera_pt_source source;
 	u32 i, tables = 0;
 
-	for (i = 0; i < bind->num_ops && tables <= TESSERA_MAX_TABLES; i++) {
+	for (i = 0; i < bind->num_ops && tables <= TESSERA_MAX_PT_PAGES; i++) {
 		const struct drm_tessera_vm_bind_op *args = bind->ops[i].args;
 		bool there = op_source(&bind->ops[i], &source);
 
@@ -333,7 +333,7 @@ static int bind_prepare(struct bind *bind)
 	 * most two mappings.
 	 */
 	tables = count_tables(bind);
-	if (tables > TESSERA_MAX_TABLES ||
+	if (tables > TESSERA_MAX_PT_PAGES ||
 	    vm->num_mappings + 2 * bind->num_ops > TESSERA_MAX_MAPPINGS)
 		return -ENOSPC;
 	for (i = 0; !ret && i < bind->num_ops; i++)

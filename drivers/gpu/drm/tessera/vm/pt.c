@@ -77,7 +77,7 @@ int tessera_space_init(struct tessera_device *tdev)
 	tdev->spaces = spaces;
 	ret = drmm_add_action_or_reset(&tdev->drm, spaces_fini, spaces);
 
-	return ret ?: tessera_asids_init(tdev) ?: tessera_table_init(tdev);
+	return ret ?: tessera_asids_init(tdev) ?: tessera_pt_mem_init(tdev);
 }
 
 /* ---- The CPU's copy ------------------------------------------------------ */
@@ -85,17 +85,17 @@ int tessera_space_init(struct tessera_device *tdev)
 static struct tessera_pt *space_alloc(void *owner)
 {
 	struct tessera_space *space = owner;
-	struct tessera_table *table;
+	struct tessera_pt_page *table;
 
-	table = list_first_entry_or_null(&space->tables[TESSERA_TABLES_POOL], struct tessera_table,
-					 node);
+	table = list_first_entry_or_null(&space->tables[TESSERA_PT_PAGES_POOL],
+					 struct tessera_pt_page, node);
 	if (drm_WARN_ON_ONCE(&space->tdev->drm, !table))
 		return NULL;
 	space->pooled--;
 	/* The device's copy has the contents of an earlier table. */
 	table->dirty_first = 0;
 	table->dirty_end = TSR_PT_ENTRIES;
-	list_move(&table->node, &space->tables[TESSERA_TABLES_DIRTY]);
+	list_move(&table->node, &space->tables[TESSERA_PT_PAGES_DIRTY]);
 
 	return &table->pt;
 }
@@ -104,19 +104,19 @@ static void space_release(void *owner, struct tessera_pt *pt)
 {
 	struct tessera_space *space = owner;
 
-	list_move_tail(&to_tessera_table(pt)->node, &space->tables[TESSERA_TABLES_RELEASED]);
+	list_move_tail(&to_tessera_pt_page(pt)->node, &space->tables[TESSERA_PT_PAGES_RELEASED]);
 }
 
 static void space_write(void *owner, const struct tessera_pt *pt, u32 first, u32 count,
 			u64 value, u64 step, bool groups)
 {
-	struct tessera_table *table = to_tessera_table(pt);
+	struct tessera_pt_page *table = to_tessera_pt_page(pt);
 	struct tessera_space *space = owner;
 
 	if (!table->dirty_end) {
 		table->dirty_first = first;
 		table->dirty_end = first + count;
-		list_move(&table->node, &space->tables[TESSERA_TABLES_DIRTY]);
+		list_move(&table->node, &space->tables[TESSERA_PT_PAGES_DIRTY]);
 		return;
 	}
 	table->dirty_first = min(table->dirty_first, first);
@@ -140,12 +140,12 @@ static void space_flush_all(struct tessera_space *space)
 
 static int space_init_root(struct tessera_space *space)
 {
-	struct tessera_table *root;
+	struct tessera_pt_page *root;
 
-	root = tessera_table_create(space->tdev, space->account->process);
+	root = tessera_pt_page_create(space->tdev, space->account->process);
 	if (IS_ERR(root))
 		return PTR_ERR(root);
-	list_add(&root->node, &space->tables[TESSERA_TABLES_DIRTY]);
+	list_add(&root->node, &space->tables[TESSERA_PT_PAGES_DIRTY]);
 	root->dirty_end = TSR_PT_ENTRIES;
 	tessera_pt_init(&space->tree, &space_ops, space, &root->pt);
 
@@ -163,8 +163,8 @@ static void space_release_ref(struct kref *ref)
 	mutex_unlock(&tdev->spaces->lock);
 
 	drm_WARN_ON(&tdev->drm, !list_empty(&space->queues));
-	for (i = 0; i < TESSERA_TABLES_LISTS; i++)
-		tessera_table_destroy_list(tdev, &space->tables[i]);
+	for (i = 0; i < TESSERA_PT_PAGES_LISTS; i++)
+		tessera_pt_page_destroy_list(tdev, &space->tables[i]);
 	dma_fence_put(space->update);
 	if (!IS_ERR(space->queue))
 		tessera_paging_queue_put(space->queue);
@@ -205,7 +205,7 @@ struct tessera_space *tessera_space_create(struct tessera_device *tdev,
 	kref_init(&space->ref);
 	mutex_init(&space->lock);
 	tessera_trail_init(&space->trail);
-	for (i = 0; i < TESSERA_TABLES_LISTS; i++)
+	for (i = 0; i < TESSERA_PT_PAGES_LISTS; i++)
 		INIT_LIST_HEAD(&space->tables[i]);
 	INIT_LIST_HEAD(&space->node);
 	INIT_LIST_HEAD(&space->queues);
@@ -328,13 +328,13 @@ u32 tessera_pt_tables_bound(u64 va, u64 bytes, const struct tessera_pt_source *s
 /* ---- Changes ------------------------------------------------------------- */
 
 /* Add tables to a list until *@have reaches @num. */
-static int space_create_tables(struct tessera_space *space, struct list_head *tables, u32 *have,
-			       u32 num)
+static int create_pt_pages(struct tessera_space *space, struct list_head *tables, u32 *have,
+			   u32 num)
 {
-	struct tessera_table *table;
+	struct tessera_pt_page *table;
 
 	for (; *have < num; (*have)++) {
-		table = tessera_table_create(space->tdev, space->account->process);
+		table = tessera_pt_page_create(space->tdev, space->account->process);
 		if (IS_ERR(table))
 			return PTR_ERR(table);
 		list_add(&table->node, tables);
@@ -347,7 +347,7 @@ static int space_create_tables(struct tessera_space *space, struct list_head *ta
  * tessera_space_prepare() - allocate tables for a large change
  * @space: the page tables, not locked: other clients' moves wait for the lock
  * @num: number of tables that the change may take
- * @tables: receives &struct tessera_table, for tessera_space_reserve()
+ * @tables: receives &struct tessera_pt_page, for tessera_space_reserve()
  *
  * Return: 0, -ENOSPC if the process has too many, or -ENOMEM.
  */
@@ -355,7 +355,7 @@ int tessera_space_prepare(struct tessera_space *space, u32 num, struct list_head
 {
 	u32 pooled = READ_ONCE(space->pooled);
 
-	return space_create_tables(space, tables, &pooled, num);
+	return create_pt_pages(space, tables, &pooled, num);
 }
 
 /**
@@ -368,7 +368,7 @@ int tessera_space_prepare(struct tessera_space *space, u32 num, struct list_head
  */
 int tessera_space_reserve(struct tessera_space *space, u32 num, struct list_head *tables)
 {
-	struct list_head *pool = &space->tables[TESSERA_TABLES_POOL];
+	struct list_head *pool = &space->tables[TESSERA_PT_PAGES_POOL];
 
 	lockdep_assert_held(&space->lock);
 
@@ -377,20 +377,20 @@ int tessera_space_reserve(struct tessera_space *space, u32 num, struct list_head
 		list_splice_init(tables, pool);
 	}
 
-	return space_create_tables(space, pool, &space->pooled, num);
+	return create_pt_pages(space, pool, &space->pooled, num);
 }
 
 /**
  * tessera_space_trim() - shrink the pool of spare tables
  * @space: the page tables, locked
- * @spare: receives &struct tessera_table, to be destroyed after unlocking
+ * @spare: receives &struct tessera_pt_page, to be destroyed after unlocking
  */
 void tessera_space_trim(struct tessera_space *space, struct list_head *spare)
 {
 	lockdep_assert_held(&space->lock);
 
 	for (; space->pooled > POOL_KEEPS; space->pooled--)
-		list_move(space->tables[TESSERA_TABLES_POOL].next, spare);
+		list_move(space->tables[TESSERA_PT_PAGES_POOL].next, spare);
 }
 
 static void space_set(struct tessera_space *space, u64 va, u64 bytes, u64 entry)
@@ -466,7 +466,7 @@ static void change_release(struct tessera_paging_effect *effect)
 {
 	struct tessera_pt_change *change = to_change(effect);
 
-	tessera_table_destroy_list(change->space->tdev, &change->released);
+	tessera_pt_page_destroy_list(change->space->tdev, &change->released);
 	tessera_space_put(change->space);
 	kvfree(change->lost);
 	kfree(change);
@@ -549,7 +549,7 @@ void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change 
 	 * jobs run after a flush.
 	 */
 	if (change->behind_jobs)
-		list_splice_tail_init(&space->tables[TESSERA_TABLES_RELEASED], &change->released);
+		list_splice_tail_init(&space->tables[TESSERA_PT_PAGES_RELEASED], &change->released);
 	tessera_trail_check_job(&space->trail, TESSERA_TRAIL_MOVE, tessera_paging_first_job(batch),
 				0);
 	tessera_paging_attach(batch, &change->effect);
@@ -578,7 +578,7 @@ static bool needs_flush(const struct tessera_space *space)
 
 static bool is_dirty(const struct tessera_space *space)
 {
-	return !list_empty(&space->tables[TESSERA_TABLES_DIRTY]) || needs_flush(space);
+	return !list_empty(&space->tables[TESSERA_PT_PAGES_DIRTY]) || needs_flush(space);
 }
 
 /*
@@ -587,12 +587,12 @@ static bool is_dirty(const struct tessera_space *space)
  */
 static int write_tables(struct tessera_space *space, struct tessera_paging_batch *batch)
 {
-	struct tessera_table *table;
+	struct tessera_pt_page *table;
 	u32 level;
 	int ret = 0;
 
 	for (level = 0; level < TSR_PT_LEVELS; level++)
-		list_for_each_entry(table, &space->tables[TESSERA_TABLES_DIRTY], node)
+		list_for_each_entry(table, &space->tables[TESSERA_PT_PAGES_DIRTY], node)
 			if (!ret && table->pt.level == level)
 				ret = tessera_pt_write(batch, table);
 
@@ -605,12 +605,12 @@ static int write_tables(struct tessera_space *space, struct tessera_paging_batch
 
 static void space_cleaned(struct tessera_space *space)
 {
-	struct tessera_table *table;
+	struct tessera_pt_page *table;
 
-	list_for_each_entry(table, &space->tables[TESSERA_TABLES_DIRTY], node)
+	list_for_each_entry(table, &space->tables[TESSERA_PT_PAGES_DIRTY], node)
 		table->dirty_end = 0;
-	list_splice_tail_init(&space->tables[TESSERA_TABLES_DIRTY],
-			      &space->tables[TESSERA_TABLES_CLEAN]);
+	list_splice_tail_init(&space->tables[TESSERA_PT_PAGES_DIRTY],
+			      &space->tables[TESSERA_PT_PAGES_CLEAN]);
 	space->tree.flush_first = U64_MAX;
 	space->tree.flush_last = 0;
 }
@@ -765,12 +765,12 @@ void tessera_space_suspend(struct tessera_device *tdev)
 
 static void space_all_dirty(struct tessera_space *space)
 {
-	struct tessera_table *table;
+	struct tessera_pt_page *table;
 
 	mutex_lock(&space->lock);
-	list_splice_tail_init(&space->tables[TESSERA_TABLES_CLEAN],
-			      &space->tables[TESSERA_TABLES_DIRTY]);
-	list_for_each_entry(table, &space->tables[TESSERA_TABLES_DIRTY], node) {
+	list_splice_tail_init(&space->tables[TESSERA_PT_PAGES_CLEAN],
+			      &space->tables[TESSERA_PT_PAGES_DIRTY]);
+	list_for_each_entry(table, &space->tables[TESSERA_PT_PAGES_DIRTY], node) {
 		table->dirty_first = 0;
 		table->dirty_end = TSR_PT_ENTRIES;
 	}
@@ -803,13 +803,13 @@ void tessera_space_lose_all(struct tessera_device *tdev)
 
 static void space_release_memory(struct tessera_space *space)
 {
-	struct tessera_table *table;
+	struct tessera_pt_page *table;
 	u32 i;
 
 	mutex_lock(&space->lock);
-	for (i = 0; i < TESSERA_TABLES_LISTS; i++)
+	for (i = 0; i < TESSERA_PT_PAGES_LISTS; i++)
 		list_for_each_entry(table, &space->tables[i], node)
-			tessera_table_release_memory(space->tdev, table);
+			tessera_pt_page_release_memory(space->tdev, table);
 	mutex_unlock(&space->lock);
 }
 

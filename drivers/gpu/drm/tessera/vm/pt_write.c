@@ -94,7 +94,7 @@ static void put_words(__le32 *at, const u32 *words, u32 dwords)
 		at[i] = cpu_to_le32(words[i]);
 }
 
-static void put_write(__le32 *at, const struct tessera_table *table, const struct run *run,
+static void put_write(__le32 *at, const struct tessera_pt_page *table, const struct run *run,
 		      u32 flags)
 {
 	u64 addr = table->addr + run->first * sizeof(__le64);
@@ -108,7 +108,7 @@ static void put_write(__le32 *at, const struct tessera_table *table, const struc
 	}, TSR_WRITE_PTES_DWORDS);
 }
 
-static int write_runs(struct tessera_paging_batch *batch, const struct tessera_table *table,
+static int write_runs(struct tessera_paging_batch *batch, const struct tessera_pt_page *table,
 		      u32 runs)
 {
 	u32 first = table->dirty_first;
@@ -129,7 +129,7 @@ static int write_runs(struct tessera_paging_batch *batch, const struct tessera_t
 	return 0;
 }
 
-static int write_list(struct tessera_paging_batch *batch, const struct tessera_table *table)
+static int write_list(struct tessera_paging_batch *batch, const struct tessera_pt_page *table)
 {
 	struct run run = {
 		.first = table->dirty_first,
@@ -161,7 +161,7 @@ static int write_list(struct tessera_paging_batch *batch, const struct tessera_t
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_pt_write(struct tessera_paging_batch *batch, const struct tessera_table *table)
+int tessera_pt_write(struct tessera_paging_batch *batch, const struct tessera_pt_page *table)
 {
 	u32 runs = count_runs(&table->pt, table->dirty_first, table->dirty_end);
 

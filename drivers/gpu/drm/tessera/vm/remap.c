@@ -412,7 +412,7 @@ static int group_push(struct group *group, struct dma_fence **fence)
 	tessera_space_trim(space, &spare);
 unlock:
 	mutex_unlock(&space->lock);
-	tessera_table_destroy_list(space->tdev, &spare);
+	tessera_pt_page_destroy_list(space->tdev, &spare);
 
 	return ret;
 }

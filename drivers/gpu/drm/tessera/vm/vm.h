@@ -165,18 +165,18 @@ int tessera_asid_wait(struct tessera_device *tdev, struct tessera_asid *asid);
 void tessera_asid_put(struct tessera_device *tdev, struct tessera_asid *asid);
 void tessera_asid_give_up(struct tessera_device *tdev, struct tessera_asid *asid);
 
-/* vm/table.c */
+/* vm/pt_mem.c */
 
 /**
- * TESSERA_MAX_TABLES: default limit of page tables per process, over all its
+ * TESSERA_MAX_PT_PAGES: default limit of page tables per process, over all its
  * VMs
  */
-#define TESSERA_MAX_TABLES	8192
+#define TESSERA_MAX_PT_PAGES	8192
 
 /**
- * struct tessera_table - memory of a page table, and what it is to say
+ * struct tessera_pt_page - memory of a page table, and what it is to say
  */
-struct tessera_table {
+struct tessera_pt_page {
 	/** @pt: what it is to say */
 	struct tessera_pt pt;
 	/**
@@ -199,19 +199,19 @@ struct tessera_table {
 	u64 addr;
 };
 
-static inline struct tessera_table *to_tessera_table(const struct tessera_pt *pt)
+static inline struct tessera_pt_page *to_tessera_pt_page(const struct tessera_pt *pt)
 {
-	return container_of(pt, struct tessera_table, pt);
+	return container_of(pt, struct tessera_pt_page, pt);
 }
 
-int tessera_table_init(struct tessera_device *tdev);
-struct tessera_table *tessera_table_create(struct tessera_device *tdev,
-					   struct tessera_process *process);
-void tessera_table_release_memory(struct tessera_device *tdev, struct tessera_table *table);
-void tessera_table_destroy_list(struct tessera_device *tdev, struct list_head *tables);
+int tessera_pt_mem_init(struct tessera_device *tdev);
+struct tessera_pt_page *tessera_pt_page_create(struct tessera_device *tdev,
+					       struct tessera_process *process);
+void tessera_pt_page_release_memory(struct tessera_device *tdev, struct tessera_pt_page *table);
+void tessera_pt_page_destroy_list(struct tessera_device *tdev, struct list_head *tables);
 
 /* vm/pt_write.c */
-int tessera_pt_write(struct tessera_paging_batch *batch, const struct tessera_table *table);
+int tessera_pt_write(struct tessera_paging_batch *batch, const struct tessera_pt_page *table);
 int tessera_pt_flush(struct tessera_paging_batch *batch, u32 asid, u64 first, u64 last);
 
 /* vm/pt.c */
@@ -232,25 +232,25 @@ struct tessera_spaces {
 };
 
 /**
- * enum tessera_table_list - states of a page table, each a list of a VM
+ * enum tessera_pt_page_list - states of a page table, each a list of a VM
  */
-enum tessera_table_list {
-	/** @TESSERA_TABLES_CLEAN: in use, and the device's copy is current */
-	TESSERA_TABLES_CLEAN,
+enum tessera_pt_page_list {
+	/** @TESSERA_PT_PAGES_CLEAN: in use, and the device's copy is current */
+	TESSERA_PT_PAGES_CLEAN,
 	/**
-	 * @TESSERA_TABLES_DIRTY: in use, and the device's copy lacks some
+	 * @TESSERA_PT_PAGES_DIRTY: in use, and the device's copy lacks some
 	 * entries
 	 */
-	TESSERA_TABLES_DIRTY,
-	/** @TESSERA_TABLES_POOL: spare, not in use */
-	TESSERA_TABLES_POOL,
+	TESSERA_PT_PAGES_DIRTY,
+	/** @TESSERA_PT_PAGES_POOL: spare, not in use */
+	TESSERA_PT_PAGES_POOL,
 	/**
-	 * @TESSERA_TABLES_RELEASED: unlinked from the tree, but the device may
-	 * still walk it
+	 * @TESSERA_PT_PAGES_RELEASED: unlinked from the tree, but the device
+	 * may still walk it
 	 */
-	TESSERA_TABLES_RELEASED,
-	/** @TESSERA_TABLES_LISTS: number of lists */
-	TESSERA_TABLES_LISTS,
+	TESSERA_PT_PAGES_RELEASED,
+	/** @TESSERA_PT_PAGES_LISTS: number of lists */
+	TESSERA_PT_PAGES_LISTS,
 };
 
 /**
@@ -299,9 +299,9 @@ struct tessera_space {
 	 * all queued batches
 	 */
 	struct tessera_pt_tree tree;
-	/** @tables: &struct tessera_table, by &enum tessera_table_list */
-	struct list_head tables[TESSERA_TABLES_LISTS];
-	/** @pooled: number of tables in TESSERA_TABLES_POOL */
+	/** @tables: &struct tessera_pt_page, by &enum tessera_pt_page_list */
+	struct list_head tables[TESSERA_PT_PAGES_LISTS];
+	/** @pooled: number of tables in TESSERA_PT_PAGES_POOL */
 	u32 pooled;
 	/**
 	 * @update: fence of the last batch that changes what jobs of the VM

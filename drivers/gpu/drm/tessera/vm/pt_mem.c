@@ -20,7 +20,7 @@
 #include "tessera_device.h"
 #include "vm/vm.h"
 
-struct tessera_table_memory {
+struct tessera_pt_mem_map {
 	/* Protects @used. */
 	spinlock_t lock;
 	/* GPU address of the first page, and one bit for each that is in use. */
@@ -30,15 +30,15 @@ struct tessera_table_memory {
 };
 
 /**
- * tessera_table_init() - set up the memory of page tables
+ * tessera_pt_mem_init() - set up the memory of page tables
  * @tdev: the device
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_table_init(struct tessera_device *tdev)
+int tessera_pt_mem_init(struct tessera_device *tdev)
 {
 	const u64 microcode = ALIGN(TSR_FW_MAX_BYTES, TSR_PAGE_SIZE);
-	struct tessera_table_memory *memory;
+	struct tessera_pt_mem_map *memory;
 
 	memory = drmm_kzalloc(&tdev->drm, sizeof(*memory), GFP_KERNEL);
 	if (!memory)
@@ -47,18 +47,18 @@ int tessera_table_init(struct tessera_device *tdev)
 	memory->base = tdev->info.hidden_base + microcode;
 	if (tdev->info.hidden_size > microcode)
 		memory->pages = min_t(u64, (tdev->info.hidden_size - microcode) >> TSR_PAGE_SHIFT,
-				      TESSERA_MAX_TABLES);
+				      TESSERA_MAX_PT_PAGES);
 	memory->used = drmm_kcalloc(&tdev->drm, BITS_TO_LONGS(max(memory->pages, 1U)),
 				    sizeof(*memory->used), GFP_KERNEL);
 	if (!memory->used)
 		return -ENOMEM;
-	tdev->table_memory = memory;
-	tdev->max_tables = TESSERA_MAX_TABLES;
+	tdev->pt_mem_map = memory;
+	tdev->max_tables = TESSERA_MAX_PT_PAGES;
 
 	return 0;
 }
 
-static bool take_hidden(struct tessera_table_memory *memory, u64 *addr)
+static bool take_hidden(struct tessera_pt_mem_map *memory, u64 *addr)
 {
 	u32 page;
 
@@ -72,7 +72,7 @@ static bool take_hidden(struct tessera_table_memory *memory, u64 *addr)
 	return page < memory->pages;
 }
 
-static void give_hidden(struct tessera_table_memory *memory, u64 addr)
+static void give_hidden(struct tessera_pt_mem_map *memory, u64 addr)
 {
 	spin_lock(&memory->lock);
 	__clear_bit((addr - memory->base) >> TSR_PAGE_SHIFT, memory->used);
@@ -80,13 +80,13 @@ static void give_hidden(struct tessera_table_memory *memory, u64 addr)
 }
 
 /* All clients share hidden VRAM, and one client gets at most an eighth of it. */
-static int table_alloc_memory(struct tessera_device *tdev, struct tessera_table *table)
+static int pt_page_alloc_memory(struct tessera_device *tdev, struct tessera_pt_page *table)
 {
-	u32 share = tdev->table_memory->pages / 8;
+	u32 share = tdev->pt_mem_map->pages / 8;
 	dma_addr_t dma;
 
 	if (atomic_read(&table->process->tables) <= share &&
-	    take_hidden(tdev->table_memory, &table->addr)) {
+	    take_hidden(tdev->pt_mem_map, &table->addr)) {
 		table->pt.entry = table->addr | TSR_PTE_VALID | TSR_PTE_VRAM;
 		return 0;
 	}
@@ -100,7 +100,7 @@ static int table_alloc_memory(struct tessera_device *tdev, struct tessera_table 
 }
 
 /**
- * tessera_table_create() - make a page table
+ * tessera_pt_page_create() - make a page table
  * @tdev: the device
  * @process: the process that is charged
  *
@@ -108,10 +108,10 @@ static int table_alloc_memory(struct tessera_device *tdev, struct tessera_table 
  *
  * Return: the table, -ENOSPC if the client has too many, or -ENOMEM.
  */
-struct tessera_table *tessera_table_create(struct tessera_device *tdev,
-					   struct tessera_process *process)
+struct tessera_pt_page *tessera_pt_page_create(struct tessera_device *tdev,
+					       struct tessera_process *process)
 {
-	struct tessera_table *table;
+	struct tessera_pt_page *table;
 	int ret;
 
 	ret = tessera_account_count(&process->tables, READ_ONCE(tdev->max_tables));
@@ -122,7 +122,7 @@ struct tessera_table *tessera_table_create(struct tessera_device *tdev,
 		goto err_uncount;
 	table->process = process;
 	INIT_LIST_HEAD(&table->node);
-	if (table_alloc_memory(tdev, table))
+	if (pt_page_alloc_memory(tdev, table))
 		goto err_free;
 
 	return table;
@@ -135,32 +135,32 @@ err_uncount:
 }
 
 /**
- * tessera_table_release_memory() - free the memory of a table
+ * tessera_pt_page_release_memory() - free the memory of a table
  * @tdev: the device, which does not use the table any more
  * @table: the table; may be called again
  */
-void tessera_table_release_memory(struct tessera_device *tdev, struct tessera_table *table)
+void tessera_pt_page_release_memory(struct tessera_device *tdev, struct tessera_pt_page *table)
 {
 	if (table->cpu)
 		dma_free_coherent(tdev->drm.dev, TSR_PAGE_SIZE, table->cpu, table->addr);
 	else if (table->addr)
-		give_hidden(tdev->table_memory, table->addr);
+		give_hidden(tdev->pt_mem_map, table->addr);
 	table->cpu = NULL;
 	table->addr = 0;
 }
 
 /**
- * tessera_table_destroy_list() - free page tables
+ * tessera_pt_page_destroy_list() - free page tables
  * @tdev: the device; it does not look at them
- * @tables: of &tessera_table.node; empty afterwards
+ * @tables: of &tessera_pt_page.node; empty afterwards
  */
-void tessera_table_destroy_list(struct tessera_device *tdev, struct list_head *tables)
+void tessera_pt_page_destroy_list(struct tessera_device *tdev, struct list_head *tables)
 {
-	struct tessera_table *table, *next;
+	struct tessera_pt_page *table, *next;
 
 	list_for_each_entry_safe(table, next, tables, node) {
 		list_del(&table->node);
-		tessera_table_release_memory(tdev, table);
+		tessera_pt_page_release_memory(tdev, table);
 		atomic_dec(&table->process->tables);
 		kvfree(table);
 	}
