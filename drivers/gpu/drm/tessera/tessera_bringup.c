@@ -257,7 +257,7 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 	ret = tessera_cpu_window_init(tdev);
 	if (ret)
 		return ret;
-	ret = tessera_space_init(tdev);
+	ret = tessera_page_tables_init(tdev);
 	if (ret)
 		return ret;
 
@@ -333,7 +333,7 @@ void tessera_device_unplug(struct tessera_device *tdev)
 {
 	drm_dev_unplug(&tdev->drm);
 	tessera_irq_disable(tdev);
-	tessera_space_lose_all(tdev);
+	tessera_page_tables_lose_all(tdev);
 	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);
 	if (!tessera_job_queue_drain(tdev, TESSERA_DRAIN_TIMEOUT))
@@ -344,7 +344,7 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	 * now.
 	 */
 	tessera_kms_unplug(tdev);
-	tessera_space_unplug(tdev);
+	tessera_page_tables_unplug(tdev);
 	tessera_value_pages_unplug(tdev);
 	tessera_unplug_objects(tdev);
 	tessera_error_unplug(tdev);
@@ -389,7 +389,7 @@ int tessera_device_suspend(struct tessera_device *tdev, bool hibernate)
 	ret = tessera_victims_empty(tdev, lost_segments(tdev, hibernate));
 	if (ret)
 		goto err_kms;
-	tessera_space_suspend(tdev);
+	tessera_page_tables_suspend(tdev);
 	ret = tessera_engines_pause(tdev);
 	if (ret)
 		goto err_kms;
@@ -434,7 +434,7 @@ int tessera_device_resume(struct tessera_device *tdev)
 {
 	int ret;
 
-	tessera_space_resume(tdev);
+	tessera_page_tables_resume(tdev);
 	ret = tessera_device_restore(tdev);
 	if (!ret)
 		ret = tessera_engines_resume(tdev);
@@ -466,7 +466,7 @@ void tessera_device_reset_prepare(struct tessera_device *tdev)
 	 * context is lost.
 	 */
 	tessera_context_lose_all(tdev);
-	tessera_space_lose_all(tdev);
+	tessera_page_tables_lose_all(tdev);
 	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);
 	/*
@@ -483,7 +483,7 @@ void tessera_device_reset_prepare(struct tessera_device *tdev)
 	down_write(&tdev->reset_lock);
 	WRITE_ONCE(tdev->memory_lost, true);
 	/* VMs that were created since the first call. */
-	tessera_space_lose_all(tdev);
+	tessera_page_tables_lose_all(tdev);
 	tessera_ttm_lose_memory(tdev);
 	tessera_cpu_window_close_all(tdev);
 }

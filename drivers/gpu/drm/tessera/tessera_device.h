@@ -35,7 +35,7 @@ struct tessera_retain;		/* mem/mem.h */
 struct tessera_room;		/* segments/room.c */
 struct tessera_segments;	/* segments/segments.h */
 struct tessera_asids;		/* vm/asid.c */
-struct tessera_spaces;		/* vm/pt.c */
+struct tessera_page_tables_list;	/* vm/pt.c */
 struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
 struct tessera_pt_mem_map;	/* vm/pt_mem.c */
 struct tessera_unplug;		/* mem/unplug.c */
@@ -228,8 +228,8 @@ struct tessera_device {
 	const struct tessera_upcalls *upcalls;
 	/** @asids: address space identifiers */
 	struct tessera_asids *asids;
-	/** @spaces: page tables of all VMs */
-	struct tessera_spaces *spaces;
+	/** @page_tables: page tables of all VMs */
+	struct tessera_page_tables_list *page_tables;
 	/** @pt_mem_map: where page tables are */
 	struct tessera_pt_mem_map *pt_mem_map;
 	/** @host_aperture: the CPU host aperture, or NULL */

@@ -77,7 +77,7 @@ struct tessera_vm_jobs {
  * struct tessera_vm_queue - a context that queues jobs of a VM
  */
 struct tessera_vm_queue {
-	/** @node: in &tessera_space.queues; under its lock */
+	/** @node: in &tessera_page_tables.queues; under its lock */
 	struct list_head node;
 	/**
 	 * @busy: in &tessera_vm_jobs.busy, unless the last job was found to be
@@ -88,7 +88,7 @@ struct tessera_vm_queue {
 	u64 number;
 	/**
 	 * @last: fence of the last job, or NULL; changes under
-	 * &tessera_space.lock and &tessera_vm_jobs.lock
+	 * &tessera_page_tables.lock and &tessera_vm_jobs.lock
 	 */
 	struct dma_fence *last;
 };

@@ -443,8 +443,8 @@ void tessera_vm_jobs_init(struct tessera_vm_jobs *jobs)
  * tessera_vm_queue_set() - record a new job of a queue
  * @tdev: the device
  * @jobs: jobs of the VM
- * @queue: the queue; &tessera_space.lock is held, and tessera_users_begin() was
- * called
+ * @queue: the queue; &tessera_page_tables.lock is held, and
+ * tessera_users_begin() was called
  * @fence: fence of the job
  */
 void tessera_vm_queue_set(struct tessera_device *tdev, struct tessera_vm_jobs *jobs,

@@ -56,7 +56,7 @@ static int context_create(struct tessera_device *tdev, struct tessera_file *tfil
 		vm = tessera_vm_lookup(&tfile->vms, args->vm);
 		if (!vm)
 			return -ENOENT;
-		if (atomic_read(&vm->space->lost))
+		if (atomic_read(&vm->pts->lost))
 			ret = -EIO;
 	}
 	if (!ret)

@@ -155,16 +155,16 @@ static void context_init_vm(struct tessera_context *ctx, struct tessera_vm *vm)
 	if (!vm)
 		return;
 	ctx->vm = vm;
-	ctx->space = tessera_space_get(vm->space);
-	tessera_space_add_queue(ctx->space, &ctx->vm_queue);
+	ctx->pts = tessera_page_tables_get(vm->pts);
+	tessera_page_tables_add_queue(ctx->pts, &ctx->vm_queue);
 }
 
 static void context_fini_vm(struct tessera_context *ctx)
 {
-	if (!ctx->space)
+	if (!ctx->pts)
 		return;
-	tessera_space_remove_queue(ctx->space, &ctx->vm_queue);
-	tessera_space_put(ctx->space);
+	tessera_page_tables_remove_queue(ctx->pts, &ctx->vm_queue);
+	tessera_page_tables_put(ctx->pts);
 	if (ctx->vm_last)
 		dma_fence_put(&ctx->vm_last->base);
 }

@@ -93,7 +93,7 @@ static int part_prepare_vm(const struct tessera_context *ctx)
 	if (atomic_read(&ctx->guilty))
 		return -ECANCELED;
 
-	return atomic_read(&ctx->space->lost) ? -EIO : 0;
+	return atomic_read(&ctx->pts->lost) ? -EIO : 0;
 }
 
 /*
@@ -107,7 +107,7 @@ static int tessera_part_prepare(struct tessera_job *job)
 
 	if (READ_ONCE(part->ctx->dropped) || tessera_account_banned(part->ctx->account))
 		return -ECANCELED;
-	if (part->ctx->space)
+	if (part->ctx->pts)
 		return part_prepare_vm(part->ctx);
 	if (status < 0)
 		return status;
@@ -172,7 +172,7 @@ static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, 
 {
 	struct tessera_part *part = to_tessera_part(job);
 
-	if (error == -EFAULT && part->ctx->space)
+	if (error == -EFAULT && part->ctx->pts)
 		part_faulted(part);
 	/*
 	 * Publish before the fence signals: a signalled fence implies the

@@ -649,7 +649,7 @@ int tessera_submit(struct tessera_device *tdev, struct drm_file *file, struct xa
 	int ret;
 
 	ret = tessera_request_init(&req, tdev, file, contexts, data);
-	if (!ret && req.ctx->space)
+	if (!ret && req.ctx->pts)
 		ret = -EOPNOTSUPP;
 	while (!ret) {
 		ret = submit_once(&req);

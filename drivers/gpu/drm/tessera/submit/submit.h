@@ -109,9 +109,9 @@ struct tessera_context {
 	 * patched context
 	 */
 	struct tessera_vm *vm;
-	/** @space: page tables of @vm, or NULL; holds a reference */
-	struct tessera_space *space;
-	/** @vm_queue: its entry in the list of queues of @space */
+	/** @pts: page tables of @vm, or NULL; holds a reference */
+	struct tessera_page_tables *pts;
+	/** @vm_queue: its entry in the list of queues of @pts */
 	struct tessera_vm_queue vm_queue;
 	/**
 	 * @vm_last: hardware fence of its last job at virtual addresses, or

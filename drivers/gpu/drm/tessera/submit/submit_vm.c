@@ -68,7 +68,7 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 
 	ret = order_job(ctx, syncs, pass, &part->job);
 	if (!ret)
-		ret = tessera_space_begin_job(ctx->space, &part->job);
+		ret = tessera_page_tables_begin_job(ctx->pts, &part->job);
 	if (ret == -EAGAIN)
 		return TESSERA_AGAIN_ABSENT;
 	if (ret == -EINPROGRESS)
@@ -80,7 +80,7 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 		goto out_end_job;
 	tessera_users_begin(ctx->tdev);
 	ret = TESSERA_AGAIN_PAGES;
-	if (tessera_vm_jobs_may_begin(&ctx->space->jobs)) {
+	if (tessera_vm_jobs_may_begin(&ctx->pts->jobs)) {
 		fence = tessera_part_arm(part, pass);
 		ret = fence ? 0 : TESSERA_AGAIN_VOID;
 	}
@@ -90,7 +90,7 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 		goto out_end_job;
 	}
 
-	tessera_vm_queue_set(ctx->tdev, &ctx->space->jobs, &ctx->vm_queue, fence);
+	tessera_vm_queue_set(ctx->tdev, &ctx->pts->jobs, &ctx->vm_queue, fence);
 	tessera_users_end(ctx->tdev);
 	if (ctx->vm_last)
 		dma_fence_put(&ctx->vm_last->base);
@@ -99,7 +99,7 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 	tessera_part_push(part);
 
 out_end_job:
-	tessera_space_end_job(ctx->space);
+	tessera_page_tables_end_job(ctx->pts);
 	return ret;
 }
 
@@ -154,7 +154,7 @@ static int submit_locked(struct tessera_context *ctx, const struct drm_tessera_s
 	while (!ret) {
 		ret = submit_once(ctx, args, syncs);
 		if (ret == TESSERA_AGAIN_ASID)
-			ret = tessera_asid_wait(ctx->tdev, &ctx->space->asid);
+			ret = tessera_asid_wait(ctx->tdev, &ctx->pts->asid);
 		else if (ret == TESSERA_AGAIN_VOID)
 			ret = 0;
 		else
@@ -165,7 +165,7 @@ static int submit_locked(struct tessera_context *ctx, const struct drm_tessera_s
 	 * its heir.
 	 */
 	if (ret)
-		tessera_asid_give_up(ctx->tdev, &ctx->space->asid);
+		tessera_asid_give_up(ctx->tdev, &ctx->pts->asid);
 
 	return ret;
 }
@@ -212,7 +212,7 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 		 * Before anything is charged, since the wait for residency may
 		 * depend on it.
 		 */
-		ret = tessera_resident_ready(ctx->space->resident) ?:
+		ret = tessera_resident_ready(ctx->pts->resident) ?:
 		      tessera_quota_enter(quota, bytes);
 		if (ret)
 			return ret;
@@ -220,7 +220,7 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 		tessera_quota_uncharge(quota, bytes);
 		if (ret == TESSERA_AGAIN_PAGES) {
 			ret = ++changes == TESSERA_USER_TRIES ? -EBUSY :
-			      tessera_resident_restore(ctx->space);
+			      tessera_resident_restore(ctx->pts);
 		} else if (ret == TESSERA_AGAIN_ABSENT) {
 			/*
 			 * The time before the first such failure does not
@@ -264,7 +264,7 @@ int tessera_submit_vm(struct drm_file *file, struct xarray *contexts,
 
 	if (!ctx)
 		return -ENOENT;
-	ret = ctx->space ? submit_to(ctx, file, fences, args, syncs) : -EOPNOTSUPP;
+	ret = ctx->pts ? submit_to(ctx, file, fences, args, syncs) : -EOPNOTSUPP;
 	tessera_context_put(ctx);
 
 	return ret;

@@ -17,8 +17,8 @@
  * ASID in turn. VMs thus take turns, and a process with few VMs does not wait
  * for a process with many.
  *
- * vm/pt.c calls this file with &tessera_space.lock held. The lock here is a
- * leaf.
+ * vm/pt.c calls this file with &tessera_page_tables.lock held. The lock here is
+ * a leaf.
  */
 #include <linux/dma-fence.h>
 #include <linux/mutex.h>
@@ -215,7 +215,7 @@ static bool asid_get_locked(struct tessera_asids *asids, struct tessera_asid *as
 /**
  * tessera_asid_get() - get an ASID for a job
  * @tdev: the device
- * @asid: ASID of the VM; &tessera_space.lock is held
+ * @asid: ASID of the VM; &tessera_page_tables.lock is held
  *
  * After success the caller calls tessera_asid_put() when the job is in &struct
  * tessera_vm_jobs, or will not be queued.

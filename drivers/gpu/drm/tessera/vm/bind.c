@@ -16,7 +16,8 @@
  * batch must not depend on them, because batches of other clients that move an
  * object of the VM wait for it.
  *
- * Lock order: &tessera_vm.lock, the objects' reservations, &tessera_space.lock.
+ * Lock order: &tessera_vm.lock, the objects' reservations,
+ * &tessera_page_tables.lock.
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
@@ -168,14 +169,14 @@ static int bind_init(struct bind *bind, struct tessera_vm *vm, struct drm_file *
 			return ret;
 		/*
 		 * Limits the time for which moves of other clients wait for
-		 * &tessera_space.lock.
+		 * &tessera_page_tables.lock.
 		 */
 		if (data->ops[i].op == DRM_TESSERA_VM_BIND_MAP_NULL)
 			null_bytes += data->ops[i].range;
 		if (tessera_ioctl_bad(vm->tdev, null_bytes > TESSERA_MAX_NULL_BYTES))
 			return -E2BIG;
 	}
-	bind->change = tessera_pt_change_create(vm->space, false);
+	bind->change = tessera_pt_change_create(vm->pts, false);
 	if (!bind->change)
 		return -ENOMEM;
 	bind->change->lost = kvcalloc(data->num_ops, sizeof(*bind->change->lost),
@@ -185,7 +186,7 @@ static int bind_init(struct bind *bind, struct tessera_vm *vm, struct drm_file *
 
 	/* No context: a bind cannot signal the values of monitored fences. */
 	return tessera_syncs_init(&bind->syncs, vm->tdev, file, NULL,
-				  &vm->space->account->process->work, data->syncs, data->num_syncs);
+				  &vm->pts->account->process->work, data->syncs, data->num_syncs);
 }
 
 static void bind_fini(struct bind *bind)
@@ -345,19 +346,19 @@ static int bind_prepare(struct bind *bind)
 	if (!ret)
 		ret = wait_for_moves(bind);
 	if (!ret)
-		ret = tessera_space_prepare(vm->space, tables, &bind->tables);
+		ret = tessera_page_tables_prepare(vm->pts, tables, &bind->tables);
 	if (ret)
 		return ret;
 	tessera_syncs_charge(&bind->syncs, tessera_paging_first_job(&bind->batch));
 
-	mutex_lock(&vm->space->lock);
-	ret = atomic_read(&vm->space->lost) ? -EIO :
-	      tessera_space_reserve(vm->space, tables, &bind->tables);
+	mutex_lock(&vm->pts->lock);
+	ret = atomic_read(&vm->pts->lost) ? -EIO :
+	      tessera_page_tables_reserve(vm->pts, tables, &bind->tables);
 	if (!ret)
-		ret = tessera_space_order(vm->space, &bind->batch, bind->change);
+		ret = tessera_page_tables_order(vm->pts, &bind->batch, bind->change);
 	if (ret) {
-		tessera_space_trim(vm->space, &bind->tables);
-		mutex_unlock(&vm->space->lock);
+		tessera_page_tables_trim(vm->pts, &bind->tables);
+		mutex_unlock(&vm->pts->lock);
 	}
 
 	return ret;
@@ -404,7 +405,7 @@ static int step_map(struct drm_gpuva_op *step, void *priv)
 		op->bo->copy_valid = false;
 	}
 	if (op_source(op, &source)) {
-		tessera_space_map(bind->vm->space, op->args->address, op->args->range, &source);
+		tessera_page_tables_map(bind->vm->pts, op->args->address, op->args->range, &source);
 		if (op->bo)
 			tessera_vm_bo_show(op->vm_bo, true);
 	}
@@ -441,7 +442,7 @@ static int step_remap(struct drm_gpuva_op *step, void *priv)
 	if (next)
 		drm_gpuva_link(next, old->vm_bo);
 	mapping_died(bind, old);
-	tessera_space_unmap(bind->vm->space, start, range);
+	tessera_page_tables_unmap(bind->vm->pts, start, range);
 
 	return 0;
 }
@@ -453,7 +454,7 @@ static int step_unmap(struct drm_gpuva_op *step, void *priv)
 
 	drm_gpuva_unmap(&step->unmap);
 	mapping_died(bind, va);
-	tessera_space_unmap(bind->vm->space, va->va.addr, va->va.range);
+	tessera_page_tables_unmap(bind->vm->pts, va->va.addr, va->va.range);
 
 	return 0;
 }
@@ -501,23 +502,23 @@ static void check_moves(struct bind *bind)
 
 static struct dma_fence *bind_apply(struct bind *bind)
 {
-	struct tessera_space *space = bind->vm->space;
+	struct tessera_page_tables *pts = bind->vm->pts;
 	struct dma_fence *fence;
 	u32 i;
 
-	lockdep_assert_held(&space->lock);
+	lockdep_assert_held(&pts->lock);
 
 	check_moves(bind);
 	for (i = 0; i < bind->num_ops; i++) {
 		op_apply(bind, &bind->ops[i]);
 		cond_resched();
 	}
-	tessera_space_attach(space, bind->change, &bind->batch);
+	tessera_page_tables_attach(pts, bind->change, &bind->batch);
 	bind->change = NULL;
 	fence = tessera_paging_push(&bind->batch);
-	tessera_space_updated(space, fence);
-	tessera_space_trim(space, &bind->tables);
-	mutex_unlock(&space->lock);
+	tessera_page_tables_updated(pts, fence);
+	tessera_page_tables_trim(pts, &bind->tables);
+	mutex_unlock(&pts->lock);
 
 	return fence;
 }
@@ -530,7 +531,7 @@ static int bind_locked(struct bind *bind, struct drm_exec *exec, struct dma_fenc
 	int ret;
 	u32 i;
 
-	tessera_paging_begin(&bind->batch, bind->vm->space->queue, 0, NULL);
+	tessera_paging_begin(&bind->batch, bind->vm->pts->queue, 0, NULL);
 	ret = bind_prepare(bind);
 	if (ret) {
 		tessera_paging_abort(&bind->batch);

@@ -19,9 +19,9 @@
  * length of the residency list.
  *
  * A submission checks &tessera_resident_set.evicted and arms its job under
- * &tessera_space.lock. A move takes that lock only after it has changed the
- * list, and then waits for all armed jobs. A job thus never runs with a listed
- * object missing.
+ * &tessera_page_tables.lock. A move takes that lock only after it has changed
+ * the list, and then waits for all armed jobs. A job thus never runs with a
+ * listed object missing.
  *
  * Lock order: the object's reservation, then &tessera_resident_set.lock.
  */

@@ -11,9 +11,9 @@
  * A change that removes or replaces mappings belongs to a paging batch: that of
  * the move, or an empty one. The batch waits for all queued jobs of the VM.
  * Each later job waits for all batches queued before it
- * (&tessera_space.update), and for a batch that writes all dirty entries and
- * flushes TLBs. A mapping that a job may use therefore never changes while the
- * job runs, and no job uses a stale TLB entry. For the same reason, tables
+ * (&tessera_page_tables.update), and for a batch that writes all dirty entries
+ * and flushes TLBs. A mapping that a job may use therefore never changes while
+ * the job runs, and no job uses a stale TLB entry. For the same reason, tables
  * that a change releases are freed when its batch has ended.
  *
  * All tables are dirty after a suspend that lost memory. All addresses are
@@ -22,8 +22,8 @@
  * If a batch fails, the device's copy may point to memory that the object has
  * left. The VM is then marked as lost and runs nothing.
  *
- * Locks: &tessera_space.lock. A move of an object that several VMs map takes
- * &tessera_spaces.many first.
+ * Locks: &tessera_page_tables.lock. A move of an object that several VMs map
+ * takes &tessera_page_tables_list.many first.
  */
 #include <linux/dma-fence.h>
 #include <linux/jiffies.h>
@@ -48,137 +48,137 @@
 /* The time that a suspend may wait for jobs. */
 #define JOBS_TIMEOUT_MS	30000
 
-static void spaces_fini(struct drm_device *drm, void *data)
+static void page_tables_fini(struct drm_device *drm, void *data)
 {
-	struct tessera_spaces *spaces = data;
+	struct tessera_page_tables_list *all = data;
 
-	drm_WARN_ON(drm, !list_empty(&spaces->list));
-	mutex_destroy(&spaces->many);
-	mutex_destroy(&spaces->lock);
+	drm_WARN_ON(drm, !list_empty(&all->list));
+	mutex_destroy(&all->many);
+	mutex_destroy(&all->lock);
 }
 
 /**
- * tessera_space_init() - set up the list of page tables
+ * tessera_page_tables_init() - set up the list of page tables
  * @tdev: the device
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_space_init(struct tessera_device *tdev)
+int tessera_page_tables_init(struct tessera_device *tdev)
 {
-	struct tessera_spaces *spaces;
+	struct tessera_page_tables_list *all;
 	int ret;
 
-	spaces = drmm_kzalloc(&tdev->drm, sizeof(*spaces), GFP_KERNEL);
-	if (!spaces)
+	all = drmm_kzalloc(&tdev->drm, sizeof(*all), GFP_KERNEL);
+	if (!all)
 		return -ENOMEM;
-	mutex_init(&spaces->lock);
-	mutex_init(&spaces->many);
-	INIT_LIST_HEAD(&spaces->list);
-	tdev->spaces = spaces;
-	ret = drmm_add_action_or_reset(&tdev->drm, spaces_fini, spaces);
+	mutex_init(&all->lock);
+	mutex_init(&all->many);
+	INIT_LIST_HEAD(&all->list);
+	tdev->page_tables = all;
+	ret = drmm_add_action_or_reset(&tdev->drm, page_tables_fini, all);
 
 	return ret ?: tessera_asids_init(tdev) ?: tessera_pt_mem_init(tdev);
 }
 
 /* ---- The CPU's copy ------------------------------------------------------ */
 
-static struct tessera_pt *space_alloc(void *owner)
+static struct tessera_pt *pts_alloc(void *owner)
 {
-	struct tessera_space *space = owner;
+	struct tessera_page_tables *pts = owner;
 	struct tessera_pt_page *table;
 
-	table = list_first_entry_or_null(&space->tables[TESSERA_PT_PAGES_POOL],
+	table = list_first_entry_or_null(&pts->tables[TESSERA_PT_PAGES_POOL],
 					 struct tessera_pt_page, node);
-	if (drm_WARN_ON_ONCE(&space->tdev->drm, !table))
+	if (drm_WARN_ON_ONCE(&pts->tdev->drm, !table))
 		return NULL;
-	space->pooled--;
+	pts->pooled--;
 	/* The device's copy has the contents of an earlier table. */
 	table->dirty_first = 0;
 	table->dirty_end = TSR_PT_ENTRIES;
-	list_move(&table->node, &space->tables[TESSERA_PT_PAGES_DIRTY]);
+	list_move(&table->node, &pts->tables[TESSERA_PT_PAGES_DIRTY]);
 
 	return &table->pt;
 }
 
-static void space_release(void *owner, struct tessera_pt *pt)
+static void pts_release(void *owner, struct tessera_pt *pt)
 {
-	struct tessera_space *space = owner;
+	struct tessera_page_tables *pts = owner;
 
-	list_move_tail(&to_tessera_pt_page(pt)->node, &space->tables[TESSERA_PT_PAGES_RELEASED]);
+	list_move_tail(&to_tessera_pt_page(pt)->node, &pts->tables[TESSERA_PT_PAGES_RELEASED]);
 }
 
-static void space_write(void *owner, const struct tessera_pt *pt, u32 first, u32 count,
-			u64 value, u64 step, bool groups)
+static void pts_write(void *owner, const struct tessera_pt *pt, u32 first, u32 count,
+		      u64 value, u64 step, bool groups)
 {
 	struct tessera_pt_page *table = to_tessera_pt_page(pt);
-	struct tessera_space *space = owner;
+	struct tessera_page_tables *pts = owner;
 
 	if (!table->dirty_end) {
 		table->dirty_first = first;
 		table->dirty_end = first + count;
-		list_move(&table->node, &space->tables[TESSERA_PT_PAGES_DIRTY]);
+		list_move(&table->node, &pts->tables[TESSERA_PT_PAGES_DIRTY]);
 		return;
 	}
 	table->dirty_first = min(table->dirty_first, first);
 	table->dirty_end = max(table->dirty_end, first + count);
 }
 
-static const struct tessera_pt_ops space_ops = {
-	.alloc = space_alloc,
-	.release = space_release,
-	.write = space_write,
+static const struct tessera_pt_ops pts_ops = {
+	.alloc = pts_alloc,
+	.release = pts_release,
+	.write = pts_write,
 };
 
 /* The TLBs may hold entries of another VM, or of tables that have moved. */
-static void space_flush_all(struct tessera_space *space)
+static void pts_flush_all(struct tessera_page_tables *pts)
 {
-	space->tree.flush_first = 0;
-	space->tree.flush_last = LAST_VA;
+	pts->tree.flush_first = 0;
+	pts->tree.flush_last = LAST_VA;
 }
 
 /* ---- Create and destroy -------------------------------------------------- */
 
-static int space_init_root(struct tessera_space *space)
+static int pts_init_root(struct tessera_page_tables *pts)
 {
 	struct tessera_pt_page *root;
 
-	root = tessera_pt_page_create(space->tdev, space->account->process);
+	root = tessera_pt_page_create(pts->tdev, pts->account->process);
 	if (IS_ERR(root))
 		return PTR_ERR(root);
-	list_add(&root->node, &space->tables[TESSERA_PT_PAGES_DIRTY]);
+	list_add(&root->node, &pts->tables[TESSERA_PT_PAGES_DIRTY]);
 	root->dirty_end = TSR_PT_ENTRIES;
-	tessera_pt_init(&space->tree, &space_ops, space, &root->pt);
+	tessera_pt_init(&pts->tree, &pts_ops, pts, &root->pt);
 
 	return 0;
 }
 
-static void space_release_ref(struct kref *ref)
+static void pts_release_ref(struct kref *ref)
 {
-	struct tessera_space *space = container_of(ref, struct tessera_space, ref);
-	struct tessera_device *tdev = space->tdev;
+	struct tessera_page_tables *pts = container_of(ref, struct tessera_page_tables, ref);
+	struct tessera_device *tdev = pts->tdev;
 	u32 i;
 
-	mutex_lock(&tdev->spaces->lock);
-	list_del(&space->node);
-	mutex_unlock(&tdev->spaces->lock);
+	mutex_lock(&tdev->page_tables->lock);
+	list_del(&pts->node);
+	mutex_unlock(&tdev->page_tables->lock);
 
-	drm_WARN_ON(&tdev->drm, !list_empty(&space->queues));
+	drm_WARN_ON(&tdev->drm, !list_empty(&pts->queues));
 	for (i = 0; i < TESSERA_PT_PAGES_LISTS; i++)
-		tessera_pt_page_destroy_list(tdev, &space->tables[i]);
-	dma_fence_put(space->update);
-	if (!IS_ERR(space->queue))
-		tessera_paging_queue_put(space->queue);
-	tessera_asid_fini(tdev, &space->asid);
-	tessera_trail_fini(&space->trail);
-	atomic_dec(&space->account->process->vms);
-	tessera_account_put(space->account);
-	tessera_resident_set_put(space->resident);
-	mutex_destroy(&space->lock);
-	kfree(space);
+		tessera_pt_page_destroy_list(tdev, &pts->tables[i]);
+	dma_fence_put(pts->update);
+	if (!IS_ERR(pts->queue))
+		tessera_paging_queue_put(pts->queue);
+	tessera_asid_fini(tdev, &pts->asid);
+	tessera_trail_fini(&pts->trail);
+	atomic_dec(&pts->account->process->vms);
+	tessera_account_put(pts->account);
+	tessera_resident_set_put(pts->resident);
+	mutex_destroy(&pts->lock);
+	kfree(pts);
 }
 
 /**
- * tessera_space_create() - create empty page tables
+ * tessera_page_tables_create() - create empty page tables
  * @tdev: the device
  * @account: account that is charged, bound
  * @resident: residency list of the file: the objects that they may point to
@@ -186,98 +186,99 @@ static void space_release_ref(struct kref *ref)
  * Return: the tables with one reference; -ENOSPC if the process has too many
  * VMs; or -ENOMEM.
  */
-struct tessera_space *tessera_space_create(struct tessera_device *tdev,
-					   struct tessera_account *account,
-					   struct tessera_resident_set *resident)
+struct tessera_page_tables *tessera_page_tables_create(struct tessera_device *tdev,
+						       struct tessera_account *account,
+						       struct tessera_resident_set *resident)
 {
-	struct tessera_space *space;
+	struct tessera_page_tables *pts;
 	int ret;
 	u32 i;
 
 	ret = tessera_account_count(&account->process->vms, TESSERA_MAX_VMS);
 	if (ret)
 		return ERR_PTR(ret);
-	space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
-	if (!space) {
+	pts = kzalloc(sizeof(*pts), GFP_KERNEL_ACCOUNT);
+	if (!pts) {
 		atomic_dec(&account->process->vms);
 		return ERR_PTR(-ENOMEM);
 	}
-	kref_init(&space->ref);
-	mutex_init(&space->lock);
-	tessera_trail_init(&space->trail);
+	kref_init(&pts->ref);
+	mutex_init(&pts->lock);
+	tessera_trail_init(&pts->trail);
 	for (i = 0; i < TESSERA_PT_PAGES_LISTS; i++)
-		INIT_LIST_HEAD(&space->tables[i]);
-	INIT_LIST_HEAD(&space->node);
-	INIT_LIST_HEAD(&space->queues);
-	tessera_vm_jobs_init(&space->jobs);
-	space->tdev = tdev;
-	space->account = tessera_account_get(account);
-	space->resident = tessera_resident_set_get(resident);
-	tessera_asid_init(&space->asid, account, &space->jobs);
-	space->queue = tessera_paging_queue_create(tdev, account);
-	ret = PTR_ERR_OR_ZERO(space->queue) ?: space_init_root(space);
+		INIT_LIST_HEAD(&pts->tables[i]);
+	INIT_LIST_HEAD(&pts->node);
+	INIT_LIST_HEAD(&pts->queues);
+	tessera_vm_jobs_init(&pts->jobs);
+	pts->tdev = tdev;
+	pts->account = tessera_account_get(account);
+	pts->resident = tessera_resident_set_get(resident);
+	tessera_asid_init(&pts->asid, account, &pts->jobs);
+	pts->queue = tessera_paging_queue_create(tdev, account);
+	ret = PTR_ERR_OR_ZERO(pts->queue) ?: pts_init_root(pts);
 	if (ret) {
-		space_release_ref(&space->ref);
+		pts_release_ref(&pts->ref);
 		return ERR_PTR(ret);
 	}
 
-	mutex_lock(&tdev->spaces->lock);
-	list_add_tail(&space->node, &tdev->spaces->list);
-	mutex_unlock(&tdev->spaces->lock);
+	mutex_lock(&tdev->page_tables->lock);
+	list_add_tail(&pts->node, &tdev->page_tables->list);
+	mutex_unlock(&tdev->page_tables->lock);
 
-	return space;
+	return pts;
 }
 
 /**
- * tessera_space_get() - take a reference
- * @space: the page tables
+ * tessera_page_tables_get() - take a reference
+ * @pts: the page tables
  *
- * Return: @space.
+ * Return: @pts.
  */
-struct tessera_space *tessera_space_get(struct tessera_space *space)
+struct tessera_page_tables *tessera_page_tables_get(struct tessera_page_tables *pts)
 {
-	kref_get(&space->ref);
+	kref_get(&pts->ref);
 
-	return space;
+	return pts;
 }
 
 /**
- * tessera_space_put() - drop a reference
- * @space: the page tables, or NULL
+ * tessera_page_tables_put() - drop a reference
+ * @pts: the page tables, or NULL
  *
  * The VM, its contexts and its paging batches hold references. The call that
  * drops the last one frees the tables. May sleep.
  */
-void tessera_space_put(struct tessera_space *space)
+void tessera_page_tables_put(struct tessera_page_tables *pts)
 {
-	if (space)
-		kref_put(&space->ref, space_release_ref);
+	if (pts)
+		kref_put(&pts->ref, pts_release_ref);
 }
 
 /**
- * tessera_space_add_queue() - add a queue of jobs to a VM
- * @space: the page tables
+ * tessera_page_tables_add_queue() - add a queue of jobs to a VM
+ * @pts: the page tables
  * @queue: the queue
  */
-void tessera_space_add_queue(struct tessera_space *space, struct tessera_vm_queue *queue)
+void tessera_page_tables_add_queue(struct tessera_page_tables *pts, struct tessera_vm_queue *queue)
 {
 	INIT_LIST_HEAD(&queue->busy);
-	mutex_lock(&space->lock);
-	list_add_tail(&queue->node, &space->queues);
-	mutex_unlock(&space->lock);
+	mutex_lock(&pts->lock);
+	list_add_tail(&queue->node, &pts->queues);
+	mutex_unlock(&pts->lock);
 }
 
 /**
- * tessera_space_remove_queue() - remove a queue of jobs from a VM
- * @space: the page tables
+ * tessera_page_tables_remove_queue() - remove a queue of jobs from a VM
+ * @pts: the page tables
  * @queue: the queue; all its jobs have ended
  */
-void tessera_space_remove_queue(struct tessera_space *space, struct tessera_vm_queue *queue)
+void tessera_page_tables_remove_queue(struct tessera_page_tables *pts,
+				      struct tessera_vm_queue *queue)
 {
-	mutex_lock(&space->lock);
+	mutex_lock(&pts->lock);
 	list_del(&queue->node);
-	mutex_unlock(&space->lock);
-	tessera_vm_queue_fini(&space->jobs, queue);
+	mutex_unlock(&pts->lock);
+	tessera_vm_queue_fini(&pts->jobs, queue);
 }
 
 /* ---- Number of tables ---------------------------------------------------- */
@@ -328,13 +329,13 @@ u32 tessera_pt_tables_bound(u64 va, u64 bytes, const struct tessera_pt_source *s
 /* ---- Changes ------------------------------------------------------------- */
 
 /* Add tables to a list until *@have reaches @num. */
-static int create_pt_pages(struct tessera_space *space, struct list_head *tables, u32 *have,
+static int create_pt_pages(struct tessera_page_tables *pts, struct list_head *tables, u32 *have,
 			   u32 num)
 {
 	struct tessera_pt_page *table;
 
 	for (; *have < num; (*have)++) {
-		table = tessera_pt_page_create(space->tdev, space->account->process);
+		table = tessera_pt_page_create(pts->tdev, pts->account->process);
 		if (IS_ERR(table))
 			return PTR_ERR(table);
 		list_add(&table->node, tables);
@@ -344,96 +345,96 @@ static int create_pt_pages(struct tessera_space *space, struct list_head *tables
 }
 
 /**
- * tessera_space_prepare() - allocate tables for a large change
- * @space: the page tables, not locked: other clients' moves wait for the lock
+ * tessera_page_tables_prepare() - allocate tables for a large change
+ * @pts: the page tables, not locked: other clients' moves wait for the lock
  * @num: number of tables that the change may take
- * @tables: receives &struct tessera_pt_page, for tessera_space_reserve()
+ * @tables: receives &struct tessera_pt_page, for tessera_page_tables_reserve()
  *
  * Return: 0, -ENOSPC if the process has too many, or -ENOMEM.
  */
-int tessera_space_prepare(struct tessera_space *space, u32 num, struct list_head *tables)
+int tessera_page_tables_prepare(struct tessera_page_tables *pts, u32 num, struct list_head *tables)
 {
-	u32 pooled = READ_ONCE(space->pooled);
+	u32 pooled = READ_ONCE(pts->pooled);
 
-	return create_pt_pages(space, tables, &pooled, num);
+	return create_pt_pages(pts, tables, &pooled, num);
 }
 
 /**
- * tessera_space_reserve() - fill the pool of spare tables for a change
- * @space: the page tables, locked
+ * tessera_page_tables_reserve() - fill the pool of spare tables for a change
+ * @pts: the page tables, locked
  * @num: number of tables that the change may take
- * @tables: tables from tessera_space_prepare(), empty afterwards; or NULL
+ * @tables: tables from tessera_page_tables_prepare(), empty afterwards; or NULL
  *
  * Return: 0, -ENOSPC if the process has too many, or -ENOMEM.
  */
-int tessera_space_reserve(struct tessera_space *space, u32 num, struct list_head *tables)
+int tessera_page_tables_reserve(struct tessera_page_tables *pts, u32 num, struct list_head *tables)
 {
-	struct list_head *pool = &space->tables[TESSERA_PT_PAGES_POOL];
+	struct list_head *pool = &pts->tables[TESSERA_PT_PAGES_POOL];
 
-	lockdep_assert_held(&space->lock);
+	lockdep_assert_held(&pts->lock);
 
 	if (tables) {
-		space->pooled += list_count_nodes(tables);
+		pts->pooled += list_count_nodes(tables);
 		list_splice_init(tables, pool);
 	}
 
-	return create_pt_pages(space, pool, &space->pooled, num);
+	return create_pt_pages(pts, pool, &pts->pooled, num);
 }
 
 /**
- * tessera_space_trim() - shrink the pool of spare tables
- * @space: the page tables, locked
+ * tessera_page_tables_trim() - shrink the pool of spare tables
+ * @pts: the page tables, locked
  * @spare: receives &struct tessera_pt_page, to be destroyed after unlocking
  */
-void tessera_space_trim(struct tessera_space *space, struct list_head *spare)
+void tessera_page_tables_trim(struct tessera_page_tables *pts, struct list_head *spare)
 {
-	lockdep_assert_held(&space->lock);
+	lockdep_assert_held(&pts->lock);
 
-	for (; space->pooled > POOL_KEEPS; space->pooled--)
-		list_move(space->tables[TESSERA_PT_PAGES_POOL].next, spare);
+	for (; pts->pooled > POOL_KEEPS; pts->pooled--)
+		list_move(pts->tables[TESSERA_PT_PAGES_POOL].next, spare);
 }
 
-static void space_set(struct tessera_space *space, u64 va, u64 bytes, u64 entry)
+static void pts_set(struct tessera_page_tables *pts, u64 va, u64 bytes, u64 entry)
 {
-	lockdep_assert_held(&space->lock);
+	lockdep_assert_held(&pts->lock);
 
-	drm_WARN_ON(&space->tdev->drm, tessera_pt_prepare(&space->tree, va, bytes, entry));
-	tessera_pt_set(&space->tree, va, bytes, entry);
+	drm_WARN_ON(&pts->tdev->drm, tessera_pt_prepare(&pts->tree, va, bytes, entry));
+	tessera_pt_set(&pts->tree, va, bytes, entry);
 }
 
 /**
- * tessera_space_map() - map memory at a range of addresses
- * @space: the page tables, locked, with enough tables reserved
+ * tessera_page_tables_map() - map memory at a range of addresses
+ * @pts: the page tables, locked, with enough tables reserved
  * @va: start of the range
  * @bytes: its size
  * @source: the memory
  */
-void tessera_space_map(struct tessera_space *space, u64 va, u64 bytes,
-		       const struct tessera_pt_source *source)
+void tessera_page_tables_map(struct tessera_page_tables *pts, u64 va, u64 bytes,
+			     const struct tessera_pt_source *source)
 {
 	const dma_addr_t *pages = source->pages;
 	u64 left = bytes >> TSR_PAGE_SHIFT, n;
 
 	if (!pages) {
-		space_set(space, va, bytes, source->bits | source->addr);
+		pts_set(pts, va, bytes, source->bits | source->addr);
 		return;
 	}
 	for (; left; left -= n, pages += n, va += n << TSR_PAGE_SHIFT) {
 		for (n = 1; n < left && pages[n] == pages[0] + (n << TSR_PAGE_SHIFT); n++)
 			;
-		space_set(space, va, n << TSR_PAGE_SHIFT, source->bits | pages[0]);
+		pts_set(pts, va, n << TSR_PAGE_SHIFT, source->bits | pages[0]);
 	}
 }
 
 /**
- * tessera_space_unmap() - unmap a range of addresses
- * @space: the page tables, locked, with enough tables reserved
+ * tessera_page_tables_unmap() - unmap a range of addresses
+ * @pts: the page tables, locked, with enough tables reserved
  * @va: start of the range
  * @bytes: its size
  */
-void tessera_space_unmap(struct tessera_space *space, u64 va, u64 bytes)
+void tessera_page_tables_unmap(struct tessera_page_tables *pts, u64 va, u64 bytes)
 {
-	space_set(space, va, bytes, 0);
+	pts_set(pts, va, bytes, 0);
 }
 
 static struct tessera_pt_change *to_change(struct tessera_paging_effect *effect)
@@ -459,27 +460,28 @@ static int change_prepare(struct tessera_paging_effect *effect)
 
 static void change_failed(struct tessera_paging_effect *effect)
 {
-	atomic_set(&to_change(effect)->space->lost, 1);
+	atomic_set(&to_change(effect)->pts->lost, 1);
 }
 
 static void change_release(struct tessera_paging_effect *effect)
 {
 	struct tessera_pt_change *change = to_change(effect);
 
-	tessera_pt_page_destroy_list(change->space->tdev, &change->released);
-	tessera_space_put(change->space);
+	tessera_pt_page_destroy_list(change->pts->tdev, &change->released);
+	tessera_page_tables_put(change->pts);
 	kvfree(change->lost);
 	kfree(change);
 }
 
 /**
  * tessera_pt_change_create() - prepare a batch's effect on page tables
- * @space: the page tables
+ * @pts: the page tables
  * @behind_jobs: &tessera_pt_change.behind_jobs
  *
- * Return: the change, for tessera_space_attach(), or NULL.
+ * Return: the change, for tessera_page_tables_attach(), or NULL.
  */
-struct tessera_pt_change *tessera_pt_change_create(struct tessera_space *space, bool behind_jobs)
+struct tessera_pt_change *tessera_pt_change_create(struct tessera_page_tables *pts,
+						   bool behind_jobs)
 {
 	struct tessera_pt_change *change = kzalloc(sizeof(*change), GFP_KERNEL_ACCOUNT);
 
@@ -488,7 +490,7 @@ struct tessera_pt_change *tessera_pt_change_create(struct tessera_space *space, 
 	change->effect.prepare = change_prepare;
 	change->effect.failed = change_failed;
 	change->effect.release = change_release;
-	change->space = tessera_space_get(space);
+	change->pts = tessera_page_tables_get(pts);
 	change->behind_jobs = behind_jobs;
 	INIT_LIST_HEAD(&change->released);
 
@@ -506,27 +508,27 @@ void tessera_pt_change_cancel(struct tessera_pt_change *change)
 }
 
 /**
- * tessera_space_order() - add the dependencies of a batch on a VM
- * @space: the page tables, locked until the batch is pushed
+ * tessera_page_tables_order() - add the dependencies of a batch on a VM
+ * @pts: the page tables, locked until the batch is pushed
  * @batch: the batch, prepared
  * @change: the batch's effect on the tables; NULL: the batch only waits for all
  * jobs of the VM
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch *batch,
-			const struct tessera_pt_change *change)
+int tessera_page_tables_order(struct tessera_page_tables *pts, struct tessera_paging_batch *batch,
+			      const struct tessera_pt_change *change)
 {
 	struct tessera_vm_queue *queue;
 	int ret = 0;
 
-	lockdep_assert_held(&space->lock);
+	lockdep_assert_held(&pts->lock);
 
-	if (space->update)
-		ret = tessera_paging_wait_for(batch, space->update);
+	if (pts->update)
+		ret = tessera_paging_wait_for(batch, pts->update);
 	if (change && !change->behind_jobs)
 		return ret;
-	list_for_each_entry(queue, &space->queues, node)
+	list_for_each_entry(queue, &pts->queues, node)
 		if (!ret && queue->last && !dma_fence_is_signaled(queue->last))
 			ret = tessera_paging_wait_for(batch, queue->last);
 
@@ -534,140 +536,140 @@ int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch
 }
 
 /**
- * tessera_space_attach() - attach a change of page tables to a batch
- * @space: the page tables, locked; the CPU's copy is changed
+ * tessera_page_tables_attach() - attach a change of page tables to a batch
+ * @pts: the page tables, locked; the CPU's copy is changed
  * @change: the change; the batch takes ownership
  * @batch: the batch, prepared
  */
-void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change *change,
-			  struct tessera_paging_batch *batch)
+void tessera_page_tables_attach(struct tessera_page_tables *pts, struct tessera_pt_change *change,
+				struct tessera_paging_batch *batch)
 {
-	lockdep_assert_held(&space->lock);
+	lockdep_assert_held(&pts->lock);
 
 	/*
 	 * Only jobs that were queued before may walk the released tables: later
 	 * jobs run after a flush.
 	 */
 	if (change->behind_jobs)
-		list_splice_tail_init(&space->tables[TESSERA_PT_PAGES_RELEASED], &change->released);
-	tessera_trail_check_job(&space->trail, TESSERA_TRAIL_MOVE, tessera_paging_first_job(batch),
+		list_splice_tail_init(&pts->tables[TESSERA_PT_PAGES_RELEASED], &change->released);
+	tessera_trail_check_job(&pts->trail, TESSERA_TRAIL_MOVE, tessera_paging_first_job(batch),
 				0);
 	tessera_paging_attach(batch, &change->effect);
 }
 
 /**
- * tessera_space_updated() - make later jobs wait for a batch
- * @space: the page tables, still locked
+ * tessera_page_tables_updated() - make later jobs wait for a batch
+ * @pts: the page tables, still locked
  * @fence: fence of the batch, which was pushed
  */
-void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence)
+void tessera_page_tables_updated(struct tessera_page_tables *pts, struct dma_fence *fence)
 {
-	lockdep_assert_held(&space->lock);
+	lockdep_assert_held(&pts->lock);
 
-	dma_fence_put(space->update);
-	space->update = dma_fence_get(fence);
-	tessera_trail_add(&space->trail, TESSERA_TRAIL_MOVE, fence);
+	dma_fence_put(pts->update);
+	pts->update = dma_fence_get(fence);
+	tessera_trail_add(&pts->trail, TESSERA_TRAIL_MOVE, fence);
 }
 
 /* ---- Jobs ---------------------------------------------------------------- */
 
-static bool needs_flush(const struct tessera_space *space)
+static bool needs_flush(const struct tessera_page_tables *pts)
 {
-	return space->tree.flush_first <= space->tree.flush_last;
+	return pts->tree.flush_first <= pts->tree.flush_last;
 }
 
-static bool is_dirty(const struct tessera_space *space)
+static bool is_dirty(const struct tessera_page_tables *pts)
 {
-	return !list_empty(&space->tables[TESSERA_PT_PAGES_DIRTY]) || needs_flush(space);
+	return !list_empty(&pts->tables[TESSERA_PT_PAGES_DIRTY]) || needs_flush(pts);
 }
 
 /*
  * Write tables of lower levels first. Jobs queued before may walk the tables,
  * so an entry must not point to a table that is not written yet.
  */
-static int write_tables(struct tessera_space *space, struct tessera_paging_batch *batch)
+static int write_tables(struct tessera_page_tables *pts, struct tessera_paging_batch *batch)
 {
 	struct tessera_pt_page *table;
 	u32 level;
 	int ret = 0;
 
 	for (level = 0; level < TSR_PT_LEVELS; level++)
-		list_for_each_entry(table, &space->tables[TESSERA_PT_PAGES_DIRTY], node)
+		list_for_each_entry(table, &pts->tables[TESSERA_PT_PAGES_DIRTY], node)
 			if (!ret && table->pt.level == level)
 				ret = tessera_pt_write(batch, table);
 
-	if (ret || !needs_flush(space))
+	if (ret || !needs_flush(pts))
 		return ret;
 
-	return tessera_pt_flush(batch, space->asid.number, space->tree.flush_first,
-				space->tree.flush_last);
+	return tessera_pt_flush(batch, pts->asid.number, pts->tree.flush_first,
+				pts->tree.flush_last);
 }
 
-static void space_cleaned(struct tessera_space *space)
+static void pts_cleaned(struct tessera_page_tables *pts)
 {
 	struct tessera_pt_page *table;
 
-	list_for_each_entry(table, &space->tables[TESSERA_PT_PAGES_DIRTY], node)
+	list_for_each_entry(table, &pts->tables[TESSERA_PT_PAGES_DIRTY], node)
 		table->dirty_end = 0;
-	list_splice_tail_init(&space->tables[TESSERA_PT_PAGES_DIRTY],
-			      &space->tables[TESSERA_PT_PAGES_CLEAN]);
-	space->tree.flush_first = U64_MAX;
-	space->tree.flush_last = 0;
+	list_splice_tail_init(&pts->tables[TESSERA_PT_PAGES_DIRTY],
+			      &pts->tables[TESSERA_PT_PAGES_CLEAN]);
+	pts->tree.flush_first = U64_MAX;
+	pts->tree.flush_last = 0;
 }
 
 /* Queue a batch that brings the device's copy up to date. */
-static int space_write_dirty(struct tessera_space *space)
+static int pts_write_dirty(struct tessera_page_tables *pts)
 {
-	struct tessera_pt_change *change = tessera_pt_change_create(space, false);
+	struct tessera_pt_change *change = tessera_pt_change_create(pts, false);
 	struct tessera_paging_batch batch;
 	struct dma_fence *fence;
 	int ret;
 
 	if (!change)
 		return -ENOMEM;
-	tessera_paging_begin(&batch, space->queue, 0, NULL);
-	ret = write_tables(space, &batch);
+	tessera_paging_begin(&batch, pts->queue, 0, NULL);
+	ret = write_tables(pts, &batch);
 	if (!ret)
 		ret = tessera_paging_prepare(&batch, NULL);
 	if (!ret)
-		ret = tessera_space_order(space, &batch, change);
+		ret = tessera_page_tables_order(pts, &batch, change);
 	if (ret) {
 		tessera_paging_abort(&batch);
 		tessera_pt_change_cancel(change);
 		return ret;
 	}
-	space_cleaned(space);
-	tessera_space_attach(space, change, &batch);
+	pts_cleaned(pts);
+	tessera_page_tables_attach(pts, change, &batch);
 	fence = tessera_paging_push(&batch);
-	tessera_space_updated(space, fence);
+	tessera_page_tables_updated(pts, fence);
 	dma_fence_put(fence);
 
 	return 0;
 }
 
-static int space_begin_job(struct tessera_space *space, struct tessera_job *job)
+static int pts_begin_job(struct tessera_page_tables *pts, struct tessera_job *job)
 {
-	int ret = tessera_asid_get(space->tdev, &space->asid);
+	int ret = tessera_asid_get(pts->tdev, &pts->asid);
 
 	if (ret < 0)
 		return ret;
 	if (ret)
-		space_flush_all(space);
-	ret = is_dirty(space) ? space_write_dirty(space) : 0;
-	if (!ret && space->update)
-		ret = tessera_job_add_dependency(job, dma_fence_get(space->update));
+		pts_flush_all(pts);
+	ret = is_dirty(pts) ? pts_write_dirty(pts) : 0;
+	if (!ret && pts->update)
+		ret = tessera_job_add_dependency(job, dma_fence_get(pts->update));
 	if (ret)
-		tessera_asid_put(space->tdev, &space->asid);
-	job->vm.root = space->tree.root->entry;
-	job->vm.asid = space->asid.number;
+		tessera_asid_put(pts->tdev, &pts->asid);
+	job->vm.root = pts->tree.root->entry;
+	job->vm.asid = pts->asid.number;
 
 	return ret;
 }
 
 /**
- * tessera_space_begin_job() - prepare a VM for queueing a job
- * @space: the page tables. After success they are locked, and the caller calls
- * tessera_space_end_job()
+ * tessera_page_tables_begin_job() - prepare a VM for queueing a job
+ * @pts: the page tables. After success they are locked, and the caller calls
+ * tessera_page_tables_end_job()
  * @job: the job, not armed. It gets a dependency on all changes so far, and the
  * address of the root table
  *
@@ -678,78 +680,79 @@ static int space_begin_job(struct tessera_space *space, struct tessera_job *job)
  * tessera_asid_wait() has to be called; -EIO if the VM is lost; -ENOENT if the
  * VM is destroyed; or -ENOMEM.
  */
-int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job)
+int tessera_page_tables_begin_job(struct tessera_page_tables *pts, struct tessera_job *job)
 {
 	int ret;
 
-	mutex_lock(&space->lock);
-	if (atomic_read(&space->lost))
+	mutex_lock(&pts->lock);
+	if (atomic_read(&pts->lost))
 		ret = -EIO;
-	else if (space->closed)
+	else if (pts->closed)
 		ret = -ENOENT;
-	else if (!tessera_resident_complete(space->resident))
+	else if (!tessera_resident_complete(pts->resident))
 		ret = -EAGAIN;
 	else
-		ret = space_begin_job(space, job);
+		ret = pts_begin_job(pts, job);
 	if (ret)
-		mutex_unlock(&space->lock);
+		mutex_unlock(&pts->lock);
 
 	return ret;
 }
 
 /**
- * tessera_space_end_job() - finish what tessera_space_begin_job() began
- * @space: the page tables; the job is queued, or will not be queued
+ * tessera_page_tables_end_job() - finish what tessera_page_tables_begin_job()
+ * began
+ * @pts: the page tables; the job is queued, or will not be queued
  */
-void tessera_space_end_job(struct tessera_space *space)
+void tessera_page_tables_end_job(struct tessera_page_tables *pts)
 {
-	tessera_asid_put(space->tdev, &space->asid);
-	mutex_unlock(&space->lock);
+	tessera_asid_put(pts->tdev, &pts->asid);
+	mutex_unlock(&pts->lock);
 }
 
 /* ---- Suspend and reset --------------------------------------------------- */
 
-static void call_spaces(struct tessera_device *tdev, void (*call)(struct tessera_space *space))
+static void call_all_pts(struct tessera_device *tdev, void (*call)(struct tessera_page_tables *pts))
 {
-	struct tessera_space *space;
+	struct tessera_page_tables *pts;
 
-	mutex_lock(&tdev->spaces->lock);
-	list_for_each_entry(space, &tdev->spaces->list, node)
-		call(space);
-	mutex_unlock(&tdev->spaces->lock);
+	mutex_lock(&tdev->page_tables->lock);
+	list_for_each_entry(pts, &tdev->page_tables->list, node)
+		call(pts);
+	mutex_unlock(&tdev->page_tables->lock);
 }
 
 static struct dma_fence *find_job_of_any(struct tessera_device *tdev)
 {
 	struct dma_fence *fence = NULL;
-	struct tessera_space *space;
+	struct tessera_page_tables *pts;
 
-	mutex_lock(&tdev->spaces->lock);
-	list_for_each_entry(space, &tdev->spaces->list, node)
-		fence = fence ?: tessera_vm_jobs_first(&space->jobs, U64_MAX);
-	mutex_unlock(&tdev->spaces->lock);
+	mutex_lock(&tdev->page_tables->lock);
+	list_for_each_entry(pts, &tdev->page_tables->list, node)
+		fence = fence ?: tessera_vm_jobs_first(&pts->jobs, U64_MAX);
+	mutex_unlock(&tdev->page_tables->lock);
 
 	return fence;
 }
 
 /* A VM with unfinished jobs is lost: those that are not in a ring will fail. */
-static void lose_busy(struct tessera_space *space)
+static void lose_busy(struct tessera_page_tables *pts)
 {
-	struct dma_fence *fence = tessera_vm_jobs_first(&space->jobs, U64_MAX);
+	struct dma_fence *fence = tessera_vm_jobs_first(&pts->jobs, U64_MAX);
 
 	if (fence)
-		atomic_set(&space->lost, 1);
+		atomic_set(&pts->lost, 1);
 	dma_fence_put(fence);
 }
 
 /**
- * tessera_space_suspend() - wait until no job walks page tables
+ * tessera_page_tables_suspend() - wait until no job walks page tables
  * @tdev: the device; user space is frozen
  *
  * The wait is bounded, so that no client can prevent a suspend. VMs that still
  * have jobs afterwards are lost.
  */
-void tessera_space_suspend(struct tessera_device *tdev)
+void tessera_page_tables_suspend(struct tessera_device *tdev)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(JOBS_TIMEOUT_MS);
 	struct dma_fence *fence;
@@ -760,64 +763,65 @@ void tessera_space_suspend(struct tessera_device *tdev)
 		left = tessera_wait_fence(TESSERA_WAIT_SUSPEND, fence, false, left);
 	}
 	if (left <= 0)
-		call_spaces(tdev, lose_busy);
+		call_all_pts(tdev, lose_busy);
 }
 
-static void space_all_dirty(struct tessera_space *space)
+static void pts_all_dirty(struct tessera_page_tables *pts)
 {
 	struct tessera_pt_page *table;
 
-	mutex_lock(&space->lock);
-	list_splice_tail_init(&space->tables[TESSERA_PT_PAGES_CLEAN],
-			      &space->tables[TESSERA_PT_PAGES_DIRTY]);
-	list_for_each_entry(table, &space->tables[TESSERA_PT_PAGES_DIRTY], node) {
+	mutex_lock(&pts->lock);
+	list_splice_tail_init(&pts->tables[TESSERA_PT_PAGES_CLEAN],
+			      &pts->tables[TESSERA_PT_PAGES_DIRTY]);
+	list_for_each_entry(table, &pts->tables[TESSERA_PT_PAGES_DIRTY], node) {
 		table->dirty_first = 0;
 		table->dirty_end = TSR_PT_ENTRIES;
 	}
-	space_flush_all(space);
-	mutex_unlock(&space->lock);
+	pts_flush_all(pts);
+	mutex_unlock(&pts->lock);
 }
 
 /**
- * tessera_space_resume() - mark all tables dirty, because hidden VRAM lost its contents
+ * tessera_page_tables_resume() - mark all tables dirty, because hidden VRAM
+ * lost its contents
  * @tdev: the device; no job runs
  */
-void tessera_space_resume(struct tessera_device *tdev)
+void tessera_page_tables_resume(struct tessera_device *tdev)
 {
-	call_spaces(tdev, space_all_dirty);
+	call_all_pts(tdev, pts_all_dirty);
 }
 
-static void space_lose(struct tessera_space *space)
+static void pts_lose(struct tessera_page_tables *pts)
 {
-	atomic_set(&space->lost, 1);
+	atomic_set(&pts->lost, 1);
 }
 
 /**
- * tessera_space_lose_all() - mark all existing VMs as lost
+ * tessera_page_tables_lose_all() - mark all existing VMs as lost
  * @tdev: the device
  */
-void tessera_space_lose_all(struct tessera_device *tdev)
+void tessera_page_tables_lose_all(struct tessera_device *tdev)
 {
-	call_spaces(tdev, space_lose);
+	call_all_pts(tdev, pts_lose);
 }
 
-static void space_release_memory(struct tessera_space *space)
+static void pts_release_memory(struct tessera_page_tables *pts)
 {
 	struct tessera_pt_page *table;
 	u32 i;
 
-	mutex_lock(&space->lock);
+	mutex_lock(&pts->lock);
 	for (i = 0; i < TESSERA_PT_PAGES_LISTS; i++)
-		list_for_each_entry(table, &space->tables[i], node)
-			tessera_pt_page_release_memory(space->tdev, table);
-	mutex_unlock(&space->lock);
+		list_for_each_entry(table, &pts->tables[i], node)
+			tessera_pt_page_release_memory(pts->tdev, table);
+	mutex_unlock(&pts->lock);
 }
 
 /**
- * tessera_space_unplug() - free the memory of all page tables
+ * tessera_page_tables_unplug() - free the memory of all page tables
  * @tdev: the unplugged device, without jobs and paging
  */
-void tessera_space_unplug(struct tessera_device *tdev)
+void tessera_page_tables_unplug(struct tessera_device *tdev)
 {
-	call_spaces(tdev, space_release_memory);
+	call_all_pts(tdev, pts_release_memory);
 }

@@ -7,7 +7,7 @@
  * values. If the dirty part of a table would need many such packets, one
  * packet with a list of entries is used instead.
  *
- * No locks: the caller holds &tessera_space.lock.
+ * No locks: the caller holds &tessera_page_tables.lock.
  */
 #include <linux/err.h>
 #include <linux/kernel.h>

@@ -42,16 +42,16 @@
 #define GROUP_OBJECTS	64
 
 /* A move changes the page tables of this VM. */
-struct remap_space {
-	struct tessera_space *space;
+struct remap_vm {
+	struct tessera_page_tables *pts;
 	struct drm_gpuvm_bo *vm_bo;
 	struct tessera_pt_change *change;
 };
 
 /* A move changes the page tables of these VMs. */
 struct remap {
-	struct tessera_spaces *all;
-	struct remap_space *spaces;
+	struct tessera_page_tables_list *all;
+	struct remap_vm *vms;
 	u32 num;
 };
 
@@ -97,9 +97,9 @@ static struct tessera_bo *bo_of(struct drm_gpuvm_bo *vm_bo)
 	return gem_to_tessera_bo(vm_bo->obj);
 }
 
-static struct tessera_space *space_of(struct drm_gpuvm_bo *vm_bo)
+static struct tessera_page_tables *pts_of(struct drm_gpuvm_bo *vm_bo)
 {
-	return to_tessera_vm(vm_bo->vm)->space;
+	return to_tessera_vm(vm_bo->vm)->pts;
 }
 
 static bool is_shown(struct drm_gpuvm_bo *vm_bo)
@@ -109,10 +109,10 @@ static bool is_shown(struct drm_gpuvm_bo *vm_bo)
 
 static struct tessera_resident_set *set_of(struct drm_gpuvm_bo *vm_bo)
 {
-	return space_of(vm_bo)->resident;
+	return pts_of(vm_bo)->resident;
 }
 
-static u32 count_spaces(struct tessera_bo *bo)
+static u32 count_page_tables(struct tessera_bo *bo)
 {
 	struct drm_gpuvm_bo *vm_bo;
 	u32 num = 0;
@@ -126,7 +126,7 @@ static u32 count_spaces(struct tessera_bo *bo)
 /* Whether the VM is lost and takes no jobs. */
 static bool is_lost(struct drm_gpuvm_bo *vm_bo)
 {
-	return atomic_read(&space_of(vm_bo)->lost);
+	return atomic_read(&pts_of(vm_bo)->lost);
 }
 
 /* Update residency entries: is the object hidden in a VM of the file? */
@@ -148,34 +148,34 @@ static void unmap_all(struct drm_gpuvm_bo *vm_bo)
 	struct drm_gpuva *va;
 
 	drm_gpuvm_bo_for_each_va(va, vm_bo)
-		tessera_space_unmap(space_of(vm_bo), va->va.addr, va->va.range);
+		tessera_page_tables_unmap(pts_of(vm_bo), va->va.addr, va->va.range);
 	tessera_vm_bo_show(vm_bo, false);
 }
 
 static void remap_fini(struct remap *remap)
 {
 	while (remap->num)
-		tessera_pt_change_cancel(remap->spaces[--remap->num].change);
-	kvfree(remap->spaces);
+		tessera_pt_change_cancel(remap->vms[--remap->num].change);
+	kvfree(remap->vms);
 }
 
 static int remap_init(struct remap *remap, struct tessera_bo *bo)
 {
 	struct drm_gpuvm_bo *vm_bo;
 
-	*remap = (struct remap) { .all = tessera_bo_device(bo)->spaces };
-	remap->spaces = kvcalloc(count_spaces(bo), sizeof(*remap->spaces), GFP_KERNEL_ACCOUNT);
-	if (!remap->spaces)
+	*remap = (struct remap) { .all = tessera_bo_device(bo)->page_tables };
+	remap->vms = kvcalloc(count_page_tables(bo), sizeof(*remap->vms), GFP_KERNEL_ACCOUNT);
+	if (!remap->vms)
 		return -ENOMEM;
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base) {
-		struct remap_space *rs = &remap->spaces[remap->num];
+		struct remap_vm *rvm = &remap->vms[remap->num];
 
 		if (!is_shown(vm_bo))
 			continue;
-		rs->vm_bo = vm_bo;
-		rs->space = space_of(vm_bo);
-		rs->change = tessera_pt_change_create(rs->space, true);
-		if (!rs->change)
+		rvm->vm_bo = vm_bo;
+		rvm->pts = pts_of(vm_bo);
+		rvm->change = tessera_pt_change_create(rvm->pts, true);
+		if (!rvm->change)
 			return -ENOMEM;
 		remap->num++;
 	}
@@ -188,12 +188,12 @@ static void remap_lock(struct remap *remap)
 	u32 i;
 
 	if (remap->num == 1) {
-		mutex_lock(&remap->spaces[0].space->lock);
+		mutex_lock(&remap->vms[0].pts->lock);
 		return;
 	}
 	mutex_lock(&remap->all->many);
 	for (i = 0; i < remap->num; i++)
-		mutex_lock_nest_lock(&remap->spaces[i].space->lock, &remap->all->many);
+		mutex_lock_nest_lock(&remap->vms[i].pts->lock, &remap->all->many);
 }
 
 static void remap_unlock(struct remap *remap)
@@ -201,7 +201,7 @@ static void remap_unlock(struct remap *remap)
 	u32 i;
 
 	for (i = 0; i < remap->num; i++)
-		mutex_unlock(&remap->spaces[i].space->lock);
+		mutex_unlock(&remap->vms[i].pts->lock);
 	if (remap->num > 1)
 		mutex_unlock(&remap->all->many);
 }
@@ -209,25 +209,25 @@ static void remap_unlock(struct remap *remap)
 static struct dma_fence *remap_run(struct remap *remap, struct tessera_paging_batch *batch)
 {
 	struct dma_fence *fence;
-	struct remap_space *rs;
+	struct remap_vm *rvm;
 	u32 i;
 	int ret;
 
 	for (i = 0; i < remap->num; i++) {
-		rs = &remap->spaces[i];
-		ret = tessera_space_order(rs->space, batch, rs->change);
+		rvm = &remap->vms[i];
+		ret = tessera_page_tables_order(rvm->pts, batch, rvm->change);
 		if (ret)
 			return ERR_PTR(ret);
 	}
 	for (i = 0; i < remap->num; i++) {
-		rs = &remap->spaces[i];
-		unmap_all(rs->vm_bo);
-		tessera_space_attach(rs->space, rs->change, batch);
-		rs->change = NULL;
+		rvm = &remap->vms[i];
+		unmap_all(rvm->vm_bo);
+		tessera_page_tables_attach(rvm->pts, rvm->change, batch);
+		rvm->change = NULL;
 	}
 	fence = tessera_paging_push(batch);
 	for (i = 0; i < remap->num; i++)
-		tessera_space_updated(remap->spaces[i].space, fence);
+		tessera_page_tables_updated(remap->vms[i].pts, fence);
 
 	return fence;
 }
@@ -248,7 +248,7 @@ struct dma_fence *tessera_remap_push(struct tessera_bo *bo, struct tessera_pagin
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
-	if (!count_spaces(bo))
+	if (!count_page_tables(bo))
 		return tessera_paging_push(batch);
 	ret = remap_init(&remap, bo);
 	fence = ERR_PTR(ret);
@@ -276,9 +276,9 @@ void tessera_remap_drop(struct tessera_bo *bo)
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base) {
 		if (!is_shown(vm_bo))
 			continue;
-		mutex_lock(&space_of(vm_bo)->lock);
+		mutex_lock(&pts_of(vm_bo)->lock);
 		unmap_all(vm_bo);
-		mutex_unlock(&space_of(vm_bo)->lock);
+		mutex_unlock(&pts_of(vm_bo)->lock);
 	}
 	tell_lists(bo);
 }
@@ -298,7 +298,7 @@ struct dma_fence *tessera_remap_users(struct tessera_bo *bo)
 
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
 		if (!fence && is_shown(vm_bo))
-			fence = tessera_vm_jobs_first(&space_of(vm_bo)->jobs, U64_MAX);
+			fence = tessera_vm_jobs_first(&pts_of(vm_bo)->jobs, U64_MAX);
 
 	return fence;
 }
@@ -307,7 +307,7 @@ struct dma_fence *tessera_remap_users(struct tessera_bo *bo)
 
 /* Objects of one VM that are shown or hidden in one batch. */
 struct group {
-	struct tessera_space *space;
+	struct tessera_page_tables *pts;
 	bool show;
 	struct drm_gpuvm_bo *vm_bos[GROUP_OBJECTS];
 	u32 num;
@@ -330,12 +330,12 @@ static int map_all(struct drm_gpuvm_bo *vm_bo)
 		if (!tessera_remap_source(bo, tessera_bo_segment(bo), tessera_bo_range(bo),
 					  to_tessera_mapping(va), &source))
 			return 0;
-		ret = tessera_space_reserve(space_of(vm_bo),
-					    tessera_pt_tables_bound(va->va.addr, va->va.range,
-								    &source), NULL);
+		ret = tessera_page_tables_reserve(pts_of(vm_bo),
+						  tessera_pt_tables_bound(va->va.addr, va->va.range,
+									  &source), NULL);
 		if (ret)
 			break;
-		tessera_space_map(space_of(vm_bo), va->va.addr, va->va.range, &source);
+		tessera_page_tables_map(pts_of(vm_bo), va->va.addr, va->va.range, &source);
 	}
 	if (ret)
 		unmap_all(vm_bo);
@@ -364,7 +364,7 @@ static int group_prepare(struct group *group)
 	u32 i;
 	int ret;
 
-	group->change = tessera_pt_change_create(group->space, !group->show);
+	group->change = tessera_pt_change_create(group->pts, !group->show);
 	if (!group->change)
 		return -ENOMEM;
 	group->change->lost = kvcalloc(group->num, sizeof(*group->change->lost),
@@ -389,14 +389,14 @@ static int group_prepare(struct group *group)
  */
 static int group_push(struct group *group, struct dma_fence **fence)
 {
-	struct tessera_space *space = group->space;
+	struct tessera_page_tables *pts = group->pts;
 	LIST_HEAD(spare);
 	u32 i;
 	int ret;
 
-	mutex_lock(&space->lock);
-	ret = atomic_read(&space->lost) ? -EIO :
-	      tessera_space_order(space, &group->batch, group->change);
+	mutex_lock(&pts->lock);
+	ret = atomic_read(&pts->lost) ? -EIO :
+	      tessera_page_tables_order(pts, &group->batch, group->change);
 	if (ret)
 		goto unlock;
 	for (i = 0; !ret && i < group->num; i++) {
@@ -405,14 +405,14 @@ static int group_push(struct group *group, struct dma_fence **fence)
 		else
 			unmap_all(group->vm_bos[i]);
 	}
-	tessera_space_attach(space, group->change, &group->batch);
+	tessera_page_tables_attach(pts, group->change, &group->batch);
 	group->change = NULL;
 	*fence = tessera_paging_push(&group->batch);
-	tessera_space_updated(space, *fence);
-	tessera_space_trim(space, &spare);
+	tessera_page_tables_updated(pts, *fence);
+	tessera_page_tables_trim(pts, &spare);
 unlock:
-	mutex_unlock(&space->lock);
-	tessera_pt_page_destroy_list(space->tdev, &spare);
+	mutex_unlock(&pts->lock);
+	tessera_pt_page_destroy_list(pts->tdev, &spare);
 
 	return ret;
 }
@@ -423,7 +423,7 @@ static int group_queue(struct group *group)
 	u32 i;
 	int ret;
 
-	tessera_paging_begin(&group->batch, group->space->queue, 0, NULL);
+	tessera_paging_begin(&group->batch, group->pts->queue, 0, NULL);
 	ret = group_prepare(group);
 	if (!ret)
 		ret = group_push(group, &fence);
@@ -455,11 +455,11 @@ static int group_add(struct group *group, struct drm_gpuvm_bo *vm_bo)
 {
 	int ret = 0;
 
-	if (group->space != space_of(vm_bo) || group->num == GROUP_OBJECTS)
+	if (group->pts != pts_of(vm_bo) || group->num == GROUP_OBJECTS)
 		ret = group_end(group);
 	if (ret)
 		return ret;
-	group->space = space_of(vm_bo);
+	group->pts = pts_of(vm_bo);
 	group->vm_bos[group->num++] = vm_bo;
 
 	return 0;
@@ -565,7 +565,7 @@ bool tessera_remap_may_show(struct tessera_vm *vm, struct tessera_bo *bo)
 	struct drm_gpuvm_bo *vm_bo = drm_gpuvm_bo_find(&vm->base, &bo->tbo.base);
 	bool show;
 
-	show = vm_bo ? is_shown(vm_bo) : !!tessera_listing_find(vm->space->resident, bo);
+	show = vm_bo ? is_shown(vm_bo) : !!tessera_listing_find(vm->pts->resident, bo);
 	drm_gpuvm_bo_put(vm_bo);
 
 	return show;

@@ -740,8 +740,8 @@ int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles,
  * @set: the residency list
  *
  * Objects may be evicted again before the job is armed, so the caller checks
- * tessera_resident_complete() under &tessera_space.lock. The rules for locks
- * and charges of tessera_resident_make() apply.
+ * tessera_resident_complete() under &tessera_page_tables.lock. The rules for
+ * locks and charges of tessera_resident_make() apply.
  *
  * Return: 0; or an error of tessera_resident_make().
  */
@@ -763,28 +763,28 @@ int tessera_resident_ready(struct tessera_resident_set *set)
 /* ---- User memory --------------------------------------------------------- */
 
 /* Hiding the object queues a paging batch. */
-static int restore_one(struct tessera_space *space, struct tessera_bo *bo)
+static int restore_one(struct tessera_page_tables *pts, struct tessera_bo *bo)
 {
 	bool listed;
 	int ret;
 
-	ret = tessera_work_begin(space->tdev);
+	ret = tessera_work_begin(pts->tdev);
 	if (ret)
 		return ret;
 	dma_resv_lock(bo->tbo.base.resv, NULL);
-	listed = tessera_listing_find(space->resident, bo);
+	listed = tessera_listing_find(pts->resident, bo);
 	/* The handle was closed while the VM mapped it: unmap it. */
 	if (!listed)
-		tessera_remap_hide(space->resident, &bo, 1);
+		tessera_remap_hide(pts->resident, &bo, 1);
 	dma_resv_unlock(bo->tbo.base.resv);
-	tessera_work_end(space->tdev, 0);
+	tessera_work_end(pts->tdev, 0);
 
 	return listed ? tessera_userptr_ready(bo, 0) : 0;
 }
 
 /**
  * tessera_resident_restore() - rebind user memory that has changed
- * @space: the page tables
+ * @pts: the page tables
  *
  * The page tables may point to pages that do not belong to the process any more
  * (borrow/user.c). Before the next job of the VM, this call looks up the current
@@ -795,19 +795,19 @@ static int restore_one(struct tessera_space *space, struct tessera_bo *bo)
  * Return: 0; -ERESTARTSYS; -EBUSY if the memory keeps changing; or an error of
  * tessera_userptr_ready() or tessera_work_begin().
  */
-int tessera_resident_restore(struct tessera_space *space)
+int tessera_resident_restore(struct tessera_page_tables *pts)
 {
-	u32 left = tessera_user_num_gone(space->tdev, &space->jobs) + TESSERA_USER_TRIES;
+	u32 left = tessera_user_num_gone(pts->tdev, &pts->jobs) + TESSERA_USER_TRIES;
 	struct drm_gem_object *obj;
 	int ret = 0;
 
-	while (!ret && (obj = tessera_user_first_gone(space->tdev, &space->jobs))) {
+	while (!ret && (obj = tessera_user_first_gone(pts->tdev, &pts->jobs))) {
 		if (signal_pending(current))
 			ret = -ERESTARTSYS;
 		else if (!left--)
 			ret = -EBUSY;
 		else
-			ret = restore_one(space, gem_to_tessera_bo(obj));
+			ret = restore_one(pts, gem_to_tessera_bo(obj));
 		drm_gem_object_put(obj);
 	}
 

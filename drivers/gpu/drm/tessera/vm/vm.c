@@ -10,7 +10,8 @@
  * in place until these jobs have ended, because they get a fence of the VM's
  * last jobs.
  *
- * Lock order: &tessera_vm.lock, then reservations, then &tessera_space.lock.
+ * Lock order: &tessera_vm.lock, then reservations, then
+ * &tessera_page_tables.lock.
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
@@ -35,7 +36,7 @@ void tessera_vm_free(struct drm_gpuvm *gpuvm)
 {
 	struct tessera_vm *vm = to_tessera_vm(gpuvm);
 
-	tessera_space_put(vm->space);
+	tessera_page_tables_put(vm->pts);
 	mutex_destroy(&vm->lock);
 	kfree(vm);
 }
@@ -74,13 +75,13 @@ void tessera_vm_bo_join(struct drm_gpuvm_bo *vm_bo)
 
 	if (user)
 		tessera_user_vm_join(&to_tessera_vm_bo(vm_bo)->user, user,
-				     &to_tessera_vm(vm_bo->vm)->space->jobs);
+				     &to_tessera_vm(vm_bo->vm)->pts->jobs);
 }
 
 /**
  * tessera_vm_bo_show() - record whether page tables point to an object
- * @vm_bo: the drm_gpuvm_bo; the object's reservation and &tessera_space.lock
- * are held
+ * @vm_bo: the drm_gpuvm_bo; the object's reservation and
+ * &tessera_page_tables.lock are held
  * @shown: the page tables point to the object
  */
 void tessera_vm_bo_show(struct drm_gpuvm_bo *vm_bo, bool shown)
@@ -94,23 +95,23 @@ static struct tessera_vm *vm_alloc(struct tessera_device *tdev, struct tessera_a
 				   const struct drm_gpuvm_ops *ops)
 {
 	struct drm_gem_object *resv;
-	struct tessera_space *space;
+	struct tessera_page_tables *pts;
 	struct tessera_vm *vm;
 
 	vm = kzalloc(sizeof(*vm), GFP_KERNEL_ACCOUNT);
 	resv = drm_gpuvm_resv_object_alloc(&tdev->drm);
 	if (!vm || !resv) {
-		space = ERR_PTR(-ENOMEM);
+		pts = ERR_PTR(-ENOMEM);
 		goto err_free;
 	}
-	space = tessera_space_create(tdev, account, resident);
-	if (IS_ERR(space))
+	pts = tessera_page_tables_create(tdev, account, resident);
+	if (IS_ERR(pts))
 		goto err_free;
 
 	kref_init(&vm->users);
 	mutex_init(&vm->lock);
 	vm->tdev = tdev;
-	vm->space = space;
+	vm->pts = pts;
 	drm_gpuvm_init(&vm->base, "tessera", 0, &tdev->drm, resv, 0,
 		       1ULL << TSR_VM_ADDRESS_BITS, 0, 0, ops);
 	drm_gem_object_put(resv);
@@ -121,42 +122,42 @@ err_free:
 	if (resv)
 		drm_gem_object_put(resv);
 	kfree(vm);
-	return ERR_CAST(space);
+	return ERR_CAST(pts);
 }
 
 /*
  * Return a fence that signals after all jobs, or NULL if there is no memory for
  * it or the device is gone. The page tables are closed.
  */
-static struct dma_fence *vm_last_fence(struct tessera_space *space)
+static struct dma_fence *vm_last_fence(struct tessera_page_tables *pts)
 {
 	struct tessera_paging_batch batch;
 	struct dma_fence *fence = NULL;
 	int ret, idx;
 
-	if (!drm_dev_enter(&space->tdev->drm, &idx))
+	if (!drm_dev_enter(&pts->tdev->drm, &idx))
 		return NULL;
-	tessera_paging_begin(&batch, space->queue, 0, NULL);
+	tessera_paging_begin(&batch, pts->queue, 0, NULL);
 	ret = tessera_paging_prepare(&batch, NULL);
-	mutex_lock(&space->lock);
+	mutex_lock(&pts->lock);
 	if (!ret)
-		ret = tessera_space_order(space, &batch, NULL);
+		ret = tessera_page_tables_order(pts, &batch, NULL);
 	if (ret)
 		tessera_paging_abort(&batch);
 	else
 		fence = tessera_paging_push(&batch);
-	mutex_unlock(&space->lock);
+	mutex_unlock(&pts->lock);
 	drm_dev_exit(idx);
 
 	return fence;
 }
 
 /* Used if vm_last_fence() has returned no fence. */
-static void vm_wait_for_jobs(struct tessera_space *space)
+static void vm_wait_for_jobs(struct tessera_page_tables *pts)
 {
 	struct dma_fence *fence;
 
-	while ((fence = tessera_vm_jobs_first(&space->jobs, U64_MAX))) {
+	while ((fence = tessera_vm_jobs_first(&pts->jobs, U64_MAX))) {
 		tessera_wait_fence(TESSERA_WAIT_NO_MEMORY, fence, false, MAX_SCHEDULE_TIMEOUT);
 		dma_fence_put(fence);
 	}
@@ -187,18 +188,18 @@ static void vm_unmap(struct drm_gpuva *va, struct dma_fence *fence)
 static void vm_release(struct kref *ref)
 {
 	struct tessera_vm *vm = container_of(ref, struct tessera_vm, users);
-	struct tessera_space *space = vm->space;
+	struct tessera_page_tables *pts = vm->pts;
 	struct drm_gpuva *va, *next;
 	struct dma_fence *fence;
 
-	mutex_lock(&space->lock);
-	space->closed = true;
-	mutex_unlock(&space->lock);
+	mutex_lock(&pts->lock);
+	pts->closed = true;
+	mutex_unlock(&pts->lock);
 
 	mutex_lock(&vm->lock);
-	fence = vm_last_fence(space);
+	fence = vm_last_fence(pts);
 	if (!fence)
-		vm_wait_for_jobs(space);
+		vm_wait_for_jobs(pts);
 	drm_gpuvm_for_each_va_safe(va, next, &vm->base)
 		vm_unmap(va, fence);
 	dma_fence_put(fence);

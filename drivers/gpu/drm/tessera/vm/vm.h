@@ -180,8 +180,8 @@ struct tessera_pt_page {
 	/** @pt: what it is to say */
 	struct tessera_pt pt;
 	/**
-	 * @node: in &tessera_space.tables, &tessera_pt_change.released or a
-	 * list of the caller
+	 * @node: in &tessera_page_tables.tables, &tessera_pt_change.released or
+	 * a list of the caller
 	 */
 	struct list_head node;
 	/** @dirty_first: first entry that the device's copy lacks */
@@ -220,14 +220,14 @@ int tessera_pt_flush(struct tessera_paging_batch *batch, u32 asid, u64 first, u6
 #define TESSERA_MAX_VMS		256
 
 /**
- * struct tessera_spaces - the page tables of all VMs
+ * struct tessera_page_tables_list - the page tables of all VMs
  */
-struct tessera_spaces {
+struct tessera_page_tables_list {
 	/** @lock: protects @list */
 	struct mutex lock;
-	/** @list: &struct tessera_space */
+	/** @list: &struct tessera_page_tables */
 	struct list_head list;
-	/** @many: taken before several &tessera_space.lock are taken */
+	/** @many: taken before several &tessera_page_tables.lock are taken */
 	struct mutex many;
 };
 
@@ -254,18 +254,18 @@ enum tessera_pt_page_list {
 };
 
 /**
- * struct tessera_space - the page tables of a VM, and the queues that run jobs
- * in it
+ * struct tessera_page_tables - the page tables of a VM, and the queues that run
+ * jobs in it
  *
  * Jobs and queued paging batches use this part of the VM. It outlives &struct
  * tessera_vm.
  */
-struct tessera_space {
+struct tessera_page_tables {
 	/**
 	 * @ref: the VM, each context and each paging batch hold one reference
 	 */
 	struct kref ref;
-	/** @node: in &tessera_spaces.list */
+	/** @node: in &tessera_page_tables_list.list */
 	struct list_head node;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
@@ -337,8 +337,8 @@ struct tessera_pt_source {
 struct tessera_pt_change {
 	/** @effect: hooks that the batch calls */
 	struct tessera_paging_effect effect;
-	/** @space: the tables; holds a reference */
-	struct tessera_space *space;
+	/** @pts: the tables; holds a reference */
+	struct tessera_page_tables *pts;
 	/** @released: tables that are freed when the batch has ended */
 	struct list_head released;
 	/**
@@ -355,40 +355,42 @@ struct tessera_pt_change {
 	u32 num_lost;
 };
 
-int tessera_space_init(struct tessera_device *tdev);
-struct tessera_space *tessera_space_create(struct tessera_device *tdev,
-					   struct tessera_account *account,
-					   struct tessera_resident_set *resident);
-struct tessera_space *tessera_space_get(struct tessera_space *space);
-void tessera_space_put(struct tessera_space *space);
+int tessera_page_tables_init(struct tessera_device *tdev);
+struct tessera_page_tables *tessera_page_tables_create(struct tessera_device *tdev,
+						       struct tessera_account *account,
+						       struct tessera_resident_set *resident);
+struct tessera_page_tables *tessera_page_tables_get(struct tessera_page_tables *pts);
+void tessera_page_tables_put(struct tessera_page_tables *pts);
 
-void tessera_space_add_queue(struct tessera_space *space, struct tessera_vm_queue *queue);
-void tessera_space_remove_queue(struct tessera_space *space, struct tessera_vm_queue *queue);
+void tessera_page_tables_add_queue(struct tessera_page_tables *pts, struct tessera_vm_queue *queue);
+void tessera_page_tables_remove_queue(struct tessera_page_tables *pts,
+				      struct tessera_vm_queue *queue);
 
 u32 tessera_pt_tables_bound(u64 va, u64 bytes, const struct tessera_pt_source *source);
 
-int tessera_space_prepare(struct tessera_space *space, u32 num, struct list_head *tables);
-int tessera_space_reserve(struct tessera_space *space, u32 num, struct list_head *tables);
-void tessera_space_trim(struct tessera_space *space, struct list_head *spare);
-void tessera_space_map(struct tessera_space *space, u64 va, u64 bytes,
-		       const struct tessera_pt_source *source);
-void tessera_space_unmap(struct tessera_space *space, u64 va, u64 bytes);
+int tessera_page_tables_prepare(struct tessera_page_tables *pts, u32 num, struct list_head *tables);
+int tessera_page_tables_reserve(struct tessera_page_tables *pts, u32 num, struct list_head *tables);
+void tessera_page_tables_trim(struct tessera_page_tables *pts, struct list_head *spare);
+void tessera_page_tables_map(struct tessera_page_tables *pts, u64 va, u64 bytes,
+			     const struct tessera_pt_source *source);
+void tessera_page_tables_unmap(struct tessera_page_tables *pts, u64 va, u64 bytes);
 
-struct tessera_pt_change *tessera_pt_change_create(struct tessera_space *space, bool behind_jobs);
+struct tessera_pt_change *tessera_pt_change_create(struct tessera_page_tables *pts,
+						   bool behind_jobs);
 void tessera_pt_change_cancel(struct tessera_pt_change *change);
-int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch *batch,
-			const struct tessera_pt_change *change);
-void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change *change,
-			  struct tessera_paging_batch *batch);
-void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence);
+int tessera_page_tables_order(struct tessera_page_tables *pts, struct tessera_paging_batch *batch,
+			      const struct tessera_pt_change *change);
+void tessera_page_tables_attach(struct tessera_page_tables *pts, struct tessera_pt_change *change,
+				struct tessera_paging_batch *batch);
+void tessera_page_tables_updated(struct tessera_page_tables *pts, struct dma_fence *fence);
 
-int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job);
-void tessera_space_end_job(struct tessera_space *space);
+int tessera_page_tables_begin_job(struct tessera_page_tables *pts, struct tessera_job *job);
+void tessera_page_tables_end_job(struct tessera_page_tables *pts);
 
-void tessera_space_suspend(struct tessera_device *tdev);
-void tessera_space_resume(struct tessera_device *tdev);
-void tessera_space_lose_all(struct tessera_device *tdev);
-void tessera_space_unplug(struct tessera_device *tdev);
+void tessera_page_tables_suspend(struct tessera_device *tdev);
+void tessera_page_tables_resume(struct tessera_device *tdev);
+void tessera_page_tables_lose_all(struct tessera_device *tdev);
+void tessera_page_tables_unplug(struct tessera_device *tdev);
 
 /* vm/vm.c */
 
@@ -413,8 +415,8 @@ struct tessera_vm {
 	struct kref users;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @space: its page tables; holds a reference */
-	struct tessera_space *space;
+	/** @pts: its page tables; holds a reference */
+	struct tessera_page_tables *pts;
 	/** @lock: serialises changes of the mappings; see "DOC: locking" */
 	struct mutex lock;
 	/** @num_mappings: number of mappings; under @lock */
@@ -551,6 +553,6 @@ int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, 
 			  struct tessera_resident_answer *answer);
 int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles, u32 num);
 int tessera_resident_ready(struct tessera_resident_set *set);
-int tessera_resident_restore(struct tessera_space *space);
+int tessera_resident_restore(struct tessera_page_tables *pts);
 
 #endif /* __TESSERA_VM_H__ */
