@@ -143,7 +143,7 @@ FUNCTION_IS(tessera_plan_map_find_hole, u64 (*)(struct tessera_plan_map *map, u3
 FUNCTION_IS(tessera_plan_map_find_gap, u64 (*)(struct tessera_plan_map *map, u32 seg, u64 size,
 					       u64 align, u32 *below));
 FUNCTION_IS(tessera_manager_fits, bool (*)(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi));
-FUNCTION_IS(tessera_range_footprint, u64 (*)(const struct tessera_segment *seg, u64 bytes));
+FUNCTION_IS(tessera_placement_footprint, u64 (*)(const struct tessera_segment *seg, u64 bytes));
 
 struct room {
 	struct tessera_plan_map map;

@@ -73,7 +73,7 @@ static void map_at(struct stage *s, const struct tsr_bo *bo, uint64_t address)
  * Number of extents of the object of this size. The test must give its objects
  * a size that no other object has.
  */
-static uint32_t runs_of(uint64_t size)
+static uint32_t extents_of(uint64_t size)
 {
 	char *text = tsr_debugfs_read("allocations"), key[64], *line;
 	uint32_t runs = 0;
@@ -183,7 +183,7 @@ static void holes_of_a_page(void)
 	map_at(&s, &bo, AT);
 	tsr_make_resident(&s.dev, &bo, 1);
 	require_eq(used(&s), s.seg.size);
-	require_eq(runs_of(bo.size), bo.size / hole());
+	require_eq(extents_of(bo.size), bo.size / hole());
 	write_key(&s, AT, bo.size, 1);
 	check_key(&s, AT, bo.size, 1);
 	for (uint32_t i = 0; i < 4; i++)
@@ -197,7 +197,7 @@ static void holes_of_a_page(void)
 	tsr_evict_set(s.set);
 	require_eq(used(&s), 0);
 	require_ok(__tsr_bring_back(&s.dev, NULL));
-	require_eq(runs_of(bo.size), 1);
+	require_eq(extents_of(bo.size), 1);
 	check_key(&s, AT, bo.size, 1);
 	tsr_bo_free(&s.dev, &bo);
 	stage_fini(&s);
@@ -220,7 +220,7 @@ static void moves_in_pieces(void)
 		bo = new_bo(&s, MiB(3) + PAGE);
 		map_at(&s, &bo, AT + MiB(1) - KiB(64) * kind);
 		tsr_make_resident(&s.dev, &bo, 1);
-		require(runs_of(bo.size) > 100);
+		require(extents_of(bo.size) > 100);
 		write_key(&s, AT + MiB(1) - KiB(64) * kind, bo.size, 2);
 		for (uint32_t round = 0; round < 2; round++) {
 			tsr_evict_set(s.set);
@@ -269,7 +269,7 @@ static void aperture_in_pieces(void)
 	tsr_pattern_write(&bo, 7);
 	map_at(&s, &bo, AT);
 	tsr_make_resident(&s.dev, &bo, 1);
-	require(runs_of(bo.size) > 100);
+	require(extents_of(bo.size) > 100);
 	tsr_vm_copy(&s.vm, AT + MiB(4), AT, MiB(4));
 	for (uint64_t i = 0; i < MiB(4) / 4; i += 511)
 		tsr_pattern_require(((uint32_t *)bo.map)[MiB(1) + i], 7, i);
@@ -298,7 +298,7 @@ static void large_blocks_first(void)
 	map_at(&s, &bo, AT);
 	tsr_make_resident(&s.dev, &bo, 1);
 	require_eq(tsr_bo_info(&s.dev, &bo).segment_offset, MiB(2));
-	require_eq(runs_of(bo.size), 2);
+	require_eq(extents_of(bo.size), 2);
 	write_key(&s, AT, bo.size, 3);
 	check_key(&s, AT, bo.size, 3);
 	tsr_bo_free(&s.dev, &bo);
@@ -391,7 +391,7 @@ static void cpu_sees_pieces(void)
 		tsr_bo_map(&s.dev, &bo);
 		map_at(&s, &bo, AT);
 		tsr_make_resident(&s.dev, &bo, 1);
-		require(runs_of(bo.size) > (tap_slow() ? 40 : 100));
+		require(extents_of(bo.size) > (tap_slow() ? 40 : 100));
 		write_key(&s, AT, bo.size, 4);
 		check_key(&s, AT, bo.size, 4);
 		check_cpu(&s, &bo, 4);
@@ -454,7 +454,7 @@ static void pieces_are_pushed(void)
 	bo = new_bo(&s, MiB(3));
 	map_at(&s, &bo, AT);
 	tsr_make_resident(&s.dev, &bo, 1);
-	require(runs_of(bo.size) > 100);
+	require(extents_of(bo.size) > 100);
 	write_key(&s, AT, bo.size, 6);
 	for (uint32_t i = 0; i < num; i += num / 8) {
 		map_at(&s, &small[i], AT + MiB(64) + hole() * i);
@@ -471,7 +471,7 @@ static void pieces_are_pushed(void)
 	/* small objects that are not in the way stay */
 	require(moves_of(&trace, hole()) <= whole.size / hole() / 2 + 1);
 	tsr_trace_free(&trace);
-	require_eq(runs_of(whole.size), 1);
+	require_eq(extents_of(whole.size), 1);
 	tsr_gpu_fill(&s.dev, s.vm.patched, &whole, 0x99999999);
 	check_key(&s, AT, bo.size, 6);
 	for (uint32_t i = 0; i < num; i += num / 8)
@@ -508,7 +508,7 @@ static void gap_beside_pieces(void)
 	require_eq(moves_of(&trace, both[0].size), 2);
 	tsr_trace_free(&trace);
 	require_eq(used(&s), s.seg.size / 2 + both[0].size + both[1].size);
-	require_eq(runs_of(both[1].size), 1);
+	require_eq(extents_of(both[1].size), 1);
 	write_key(&s, AT, both[0].size, 7);
 	check_key(&s, AT, both[0].size, 7);
 	tsr_bo_free(&s.dev, &both[1]);
@@ -544,7 +544,7 @@ static void others_pieces_are_moved(void)
 	bo = new_bo(&s, MiB(2) + KiB(512));
 	map_at(&s, &bo, AT);
 	tsr_make_resident(&s.dev, &bo, 1);
-	require(runs_of(bo.size) > (tap_slow() ? 20 : 50));
+	require(extents_of(bo.size) > (tap_slow() ? 20 : 50));
 	write_key(&s, AT, bo.size, 50);
 	for (uint32_t i = 0; i < 8; i++) {
 		map_at(&s, &small[i], AT + MiB(64) + hole() * i);
@@ -562,7 +562,7 @@ static void others_pieces_are_moved(void)
 	       cleared_of(&trace, filler.size) * filler.size;
 	require(gone);
 	require_eq(used(&s), s.seg.size - gone);
-	require_eq(runs_of(whole.size), 1);
+	require_eq(extents_of(whole.size), 1);
 	require_eq(cleared_of(&trace, hole()), 0);
 	require(moves_of(&trace, hole()) <= whole.size / hole() / 8 + 1);
 	tsr_trace_free(&trace);
@@ -611,7 +611,7 @@ static void pushed_rather_than_evicted(void)
 	require_eq(tsr_trace_count(&trace, "evict"), 0);
 	require(moves_of(&trace, KiB(256)));
 	tsr_trace_free(&trace);
-	require_eq(runs_of(whole.size), 1);
+	require_eq(extents_of(whole.size), 1);
 	tsr_bo_free(&s.dev, &whole);
 	for (uint32_t i = 0; i < ARRAY_SIZE(one); i++)
 		if (i % 3 != 2)
@@ -744,7 +744,7 @@ static void evicts_by_bytes(void)
 	bo = new_bo(&s, MiB(2) + PAGE);
 	map_at(&s, &bo, AT + MiB(16));
 	tsr_make_resident(&s.dev, &bo, 1);
-	require(runs_of(bo.size) > 1);
+	require(extents_of(bo.size) > 1);
 	write_key(&s, AT + MiB(16), bo.size, 30);
 	for (uint32_t i = 0; i < 8; i++) {
 		bool there = tsr_bo_info(&s.dev, &bos[i]).segment;

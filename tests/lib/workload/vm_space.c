@@ -49,7 +49,7 @@ void wv_vm_open(struct wv *wv, struct wv_vm *vm)
 	else
 		vm->cmds = tsr_bo_new(dev, CMD_BYTES, tsr_bit(tsr_seg_visible(dev)) | gart,
 				      DRM_TESSERA_BO_CPU_ACCESS);
-	vm->staging = tsr_bo_new(dev, WV_RUN_PAGES * WV_PAGE, gart, cached);
+	vm->staging = tsr_bo_new(dev, WV_EXTENT_PAGES * WV_PAGE, gart, cached);
 	tsr_bo_map(dev, &vm->cmds);
 	tsr_bo_map(dev, &vm->staging);
 	handles[0] = vm->cmds.handle;
@@ -228,23 +228,24 @@ static uint32_t mark_pages(struct wv *wv, const struct wv_page *pages, uint32_t 
 	return count;
 }
 
-void wv_run_at(struct wv_vm *vm, uint32_t arena, uint32_t at, uint32_t count, struct wv_run *run)
+void wv_extent_at(struct wv_vm *vm, uint32_t arena, uint32_t at, uint32_t count,
+		  struct wv_extent *extent)
 {
-	*run = (struct wv_run){
+	*extent = (struct wv_extent){
 		.pages = &vm->pages[arena][at],
 		.count = count,
 		.address = arenas[arena] + at * WV_PAGE,
 		.bytes.bo.size = count * WV_PAGE,
 	};
-	run->bytes.model = calloc(count, WV_PAGE);
-	require(run->bytes.model);
+	extent->bytes.model = calloc(count, WV_PAGE);
+	require(extent->bytes.model);
 }
 
-bool wv_run_pick(struct wv *wv, struct wv_vm *vm, bool write, struct wv_run *run)
+bool wv_extent_pick(struct wv *wv, struct wv_vm *vm, bool write, struct wv_extent *extent)
 {
 	for (uint32_t i = 0; i < 16; i++) {
 		uint32_t arena = wv_pick(wv, WV_ARENAS), at = wv_pick(wv, WV_ARENA_PAGES);
-		uint32_t most = 1 + wv_pick(wv, wv_pick(wv, 4) ? 24 : WV_RUN_PAGES), count = 0;
+		uint32_t most = 1 + wv_pick(wv, wv_pick(wv, 4) ? 24 : WV_EXTENT_PAGES), count = 0;
 		const struct wv_page *pages = vm->pages[arena];
 
 		while (at < WV_ARENA_PAGES && !wv_reaches(vm, &pages[at], write))
@@ -255,17 +256,17 @@ bool wv_run_pick(struct wv *wv, struct wv_vm *vm, bool write, struct wv_run *run
 		count = mark_pages(wv, pages + at, count, write);
 		if (!count)
 			continue;
-		wv_run_at(vm, arena, at, count, run);
-		run->bytes.writes = write;
+		wv_extent_at(vm, arena, at, count, extent);
+		extent->bytes.writes = write;
 		return true;
 	}
 	return false;
 }
 
-void wv_run_free(struct wv_run *run)
+void wv_extent_free(struct wv_extent *extent)
 {
-	free(run->bytes.model);
-	run->bytes.model = NULL;
+	free(extent->bytes.model);
+	extent->bytes.model = NULL;
 }
 
 bool wv_bad_pick(struct wv *wv, struct wv_vm *vm, uint64_t *address)
@@ -302,21 +303,21 @@ static void move_page(const struct wv_page *page, uint8_t *bytes, bool gather)
 	}
 }
 
-void wv_run_gather(struct wv_run *run)
+void wv_extent_gather(struct wv_extent *extent)
 {
-	for (uint32_t i = 0; i < run->count; i++) {
-		uint8_t *bytes = run->bytes.model + i * WV_PAGE;
+	for (uint32_t i = 0; i < extent->count; i++) {
+		uint8_t *bytes = extent->bytes.model + i * WV_PAGE;
 
-		if (run->pages[i].object)
-			move_page(&run->pages[i], bytes, true);
+		if (extent->pages[i].object)
+			move_page(&extent->pages[i], bytes, true);
 		else
 			memset(bytes, 0, WV_PAGE);
 	}
 }
 
-void wv_run_scatter(const struct wv_run *run)
+void wv_extent_scatter(const struct wv_extent *extent)
 {
-	for (uint32_t i = 0; i < run->count; i++)
-		if (run->pages[i].object)
-			move_page(&run->pages[i], run->bytes.model + i * WV_PAGE, false);
+	for (uint32_t i = 0; i < extent->count; i++)
+		if (extent->pages[i].object)
+			move_page(&extent->pages[i], extent->bytes.model + i * WV_PAGE, false);
 }

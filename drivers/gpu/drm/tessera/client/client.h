@@ -112,7 +112,9 @@ static inline long tessera_quota_bytes(struct tessera_quota *quota)
 struct tessera_tenant {
 	/** @node: in &tessera_manager.tenants, while @order is not empty */
 	struct list_head node;
-	/** @order: its &struct tessera_range; the leftmost is evicted first */
+	/**
+	 * @order: its &struct tessera_placement; the leftmost is evicted first
+	 */
 	struct rb_root_cached order;
 	/** @offered: bytes of placements of offered objects */
 	u64 offered;

@@ -212,7 +212,7 @@ static u32 slot_first_page(const struct tessera_host_aperture *aperture,
 	return (slot - aperture->slots) * (aperture->slot_size / aperture->page_size);
 }
 
-static void program_run(struct tessera_device *tdev, u32 reg, u32 first, u32 count)
+static void program_extent(struct tessera_device *tdev, u32 reg, u32 first, u32 count)
 {
 	tessera_write32(tdev, TSR_HA_COUNT, count);
 	tessera_write32(tdev, reg, first);
@@ -230,11 +230,11 @@ static void show_locked(struct tessera_bo *bo, const struct tessera_segment *seg
 
 	/* One command maps one contiguous extent of the object's memory. */
 	for (i = 0; i < count; i += run) {
-		offset = tessera_range_at(tessera_bo_range(bo), part_begin(aperture, part) +
-					  (u64)i * aperture->page_size, &left);
+		offset = tessera_placement_at(tessera_bo_placement(bo), part_begin(aperture, part) +
+					      (u64)i * aperture->page_size, &left);
 		run = min_t(u64, count - i, div_u64(left, aperture->page_size));
 		tessera_write64(tdev, TSR_HA_ADDR_LO, seg->base + offset);
-		program_run(tdev, TSR_HA_MAP, slot_first_page(aperture, slot) + i, run);
+		program_extent(tdev, TSR_HA_MAP, slot_first_page(aperture, slot) + i, run);
 	}
 	slot->bo = bo;
 	slot->part = part;
@@ -254,7 +254,7 @@ static void hide_locked(struct tessera_host_aperture *aperture, struct aperture_
 	lockdep_assert_held(&aperture->lock);
 
 	if (drm_dev_enter(&tdev->drm, &idx)) {
-		program_run(tdev, TSR_HA_UNMAP, slot_first_page(aperture, slot), count);
+		program_extent(tdev, TSR_HA_UNMAP, slot_first_page(aperture, slot), count);
 		drm_dev_exit(idx);
 	}
 	bo->window.slots[slot->part] = 0;

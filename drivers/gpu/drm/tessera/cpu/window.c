@@ -127,7 +127,7 @@ unsigned long tessera_cpu_window_pfn(struct tessera_bo *bo, unsigned long page)
 	if (shown_by_ranges(bo))
 		return tessera_swizzle_range_pfn(bo, page);
 
-	offset = tessera_range_at(tessera_bo_range(bo), (u64)page << PAGE_SHIFT, NULL);
+	offset = tessera_placement_at(tessera_bo_placement(bo), (u64)page << PAGE_SHIFT, NULL);
 
 	return (tdev->segments->bar_base + seg->cpu_offset + offset) >> PAGE_SHIFT;
 }

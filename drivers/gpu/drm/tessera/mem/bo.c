@@ -635,14 +635,14 @@ const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo)
 }
 
 /**
- * tessera_bo_range() - return the placement of an object
+ * tessera_bo_placement() - return the placement of an object
  * @bo: the object, reservation held
  *
  * Return: the placement, or NULL if it is in no segment.
  */
-struct tessera_range *tessera_bo_range(struct tessera_bo *bo)
+struct tessera_placement *tessera_bo_placement(struct tessera_bo *bo)
 {
-	return tessera_bo_segment(bo) ? to_tessera_range(bo->tbo.resource) : NULL;
+	return tessera_bo_segment(bo) ? to_tessera_placement(bo->tbo.resource) : NULL;
 }
 
 /**
@@ -653,9 +653,9 @@ struct tessera_range *tessera_bo_range(struct tessera_bo *bo)
  */
 u64 tessera_bo_segment_offset(struct tessera_bo *bo)
 {
-	struct tessera_range *range = tessera_bo_range(bo);
+	struct tessera_placement *placement = tessera_bo_placement(bo);
 
-	return range ? tessera_range_offset(range) : 0;
+	return placement ? tessera_placement_offset(placement) : 0;
 }
 
 /**
@@ -669,7 +669,7 @@ u64 tessera_bo_gpu_addr(struct tessera_bo *bo)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 
-	if (drm_WARN_ON(bo->tbo.base.dev, !seg || tessera_bo_range(bo)->num_runs != 1))
+	if (drm_WARN_ON(bo->tbo.base.dev, !seg || tessera_bo_placement(bo)->num_extents != 1))
 		return 0;
 
 	return seg->base + tessera_bo_segment_offset(bo);

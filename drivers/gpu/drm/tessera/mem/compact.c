@@ -211,7 +211,7 @@ static int push_down(struct compaction *c, struct tessera_bo *bo, u64 to,
 	u64 start = tessera_bo_segment_offset(bo);
 
 	if (!is_own(c, bo)) {
-		u64 size = tessera_range_footprint(c->seg, tessera_bo_bytes(bo));
+		u64 size = tessera_placement_footprint(c->seg, tessera_bo_bytes(bo));
 
 		*leaving = tessera_release_fences_find(mgr, to, min(start, to + size));
 		if (*leaving)
@@ -398,7 +398,7 @@ int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 		.seg = seg,
 		.rules = rules,
 		.requester = bo->account,
-		.size = tessera_range_footprint(seg, tessera_bo_bytes(bo)),
+		.size = tessera_placement_footprint(seg, tessera_bo_bytes(bo)),
 	};
 	int ret;
 

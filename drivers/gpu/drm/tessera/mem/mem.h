@@ -484,7 +484,7 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 
 /* The results are valid while the reservation is held. */
 const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo);
-struct tessera_range *tessera_bo_range(struct tessera_bo *bo);
+struct tessera_placement *tessera_bo_placement(struct tessera_bo *bo);
 u64 tessera_bo_segment_offset(struct tessera_bo *bo);
 u64 tessera_bo_gpu_addr(struct tessera_bo *bo);
 
@@ -770,8 +770,8 @@ int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segmen
 /* mem/order.c */
 
 /**
- * struct tessera_walk - a walk through the ranges of a segment in the order of
- * eviction
+ * struct tessera_walk - a walk through the placements of a segment in the order
+ * of eviction
  */
 struct tessera_walk {
 	/** @mgr: the manager of the segment, locked while the walk lasts */
@@ -787,12 +787,12 @@ struct tessera_walk {
 };
 
 struct tessera_account *tessera_order_describe(struct ttm_buffer_object *tbo,
-					       struct tessera_range *range);
+					       struct tessera_placement *placement);
 void tessera_order_update(struct tessera_bo *bo);
 void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manager *mgr,
 				struct tessera_bo *bo, u64 want,
 				struct tessera_room_rules *rules, u64 pass);
-struct tessera_range *tessera_order_next_locked(struct tessera_walk *walk);
+struct tessera_placement *tessera_order_next_locked(struct tessera_walk *walk);
 
 /* mem/ttm.c */
 int tessera_ttm_init(struct tessera_device *tdev);

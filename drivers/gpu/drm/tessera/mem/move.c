@@ -6,7 +6,7 @@
  *
  * One short function per kind of move adds operations to a paging batch.
  * Nothing here waits for the GPU. The fence of the move goes into the
- * reservation of the object. The old range is free at once: the fence stays
+ * reservation of the object. The old placement is free at once: the fence stays
  * with it as a release fence, and a new user of any part of the range waits for
  * it.
  *
@@ -41,7 +41,7 @@ struct move {
 	struct ttm_operation_ctx *ctx;
 	/* Segments, NULL for system memory, and the placements there. */
 	const struct tessera_segment *from, *to;
-	struct tessera_range *from_range, *to_range;
+	struct tessera_placement *from_placement, *to_placement;
 	/* Byte offsets of a relocation inside a segment. */
 	u64 from_offset, to_offset;
 	/* Number of extents that become free in @from. */
@@ -63,19 +63,19 @@ static bool in_aperture(const struct tessera_segment *seg)
  */
 struct place {
 	const struct tessera_segment *seg;
-	const struct tessera_range *range;
+	const struct tessera_placement *placement;
 	const struct tessera_pages *list;
 	u32 layout;
 };
 
 static struct place place_memory(struct move *move, const struct tessera_segment *seg,
-				 const struct tessera_range *range)
+				 const struct tessera_placement *placement)
 {
 	bool swizzle = move->bo->flags & DRM_TESSERA_BO_CPU_ACCESS;
 
 	return (struct place) {
 		.seg = seg,
-		.range = range,
+		.placement = placement,
 		.layout = swizzle ? move->bo->layout : TSR_LAYOUT_LINEAR,
 	};
 }
@@ -102,7 +102,7 @@ static struct tessera_paging_side side_at(struct move *move, const struct place 
 	u64 left;
 
 	if (place->seg) {
-		side.offset = tessera_range_at(place->range, at, &left);
+		side.offset = tessera_placement_at(place->placement, at, &left);
 		*part = min(*part, left);
 	} else {
 		side.pages = move->bo->tbo.ttm->dma_address + (at >> PAGE_SHIFT);
@@ -134,59 +134,60 @@ static int move_bytes(struct move *move, const struct place *from, const struct 
 }
 
 /* Bytes of the object in an extent. The last extent may be larger than that. */
-static u64 run_covers(struct move *move, const struct tessera_run *run)
+static u64 extent_covers(struct move *move, const struct tessera_extent *extent)
 {
-	return min(tessera_run_bytes(run),
-		   tessera_bo_bytes(move->bo) - (run->at << PAGE_SHIFT));
+	return min(tessera_extent_bytes(extent),
+		   tessera_bo_bytes(move->bo) - (extent->at << PAGE_SHIFT));
 }
 
 /* Operations on one extent of the old or new placement. */
-static int run_allocate(struct move *move, const struct tessera_run *run)
+static int extent_allocate(struct move *move, const struct tessera_extent *extent)
 {
-	return tessera_paging_mark(&move->batch, move->to, tessera_run_offset(run),
-				   tessera_run_bytes(run), TSR_MARK_ALLOCATED);
+	return tessera_paging_mark(&move->batch, move->to, tessera_extent_offset(extent),
+				   tessera_extent_bytes(extent), TSR_MARK_ALLOCATED);
 }
 
-static int run_evict(struct move *move, const struct tessera_run *run)
+static int extent_evict(struct move *move, const struct tessera_extent *extent)
 {
-	return tessera_paging_mark(&move->batch, move->from, tessera_run_offset(run),
-				   tessera_run_bytes(run), TSR_MARK_EVICTED);
+	return tessera_paging_mark(&move->batch, move->from, tessera_extent_offset(extent),
+				   tessera_extent_bytes(extent), TSR_MARK_EVICTED);
 }
 
-static int run_clear(struct move *move, const struct tessera_run *run)
+static int extent_clear(struct move *move, const struct tessera_extent *extent)
 {
-	return tessera_paging_clear(&move->batch, move->to, tessera_run_offset(run),
-				    tessera_run_bytes(run));
+	return tessera_paging_clear(&move->batch, move->to, tessera_extent_offset(extent),
+				    tessera_extent_bytes(extent));
 }
 
-static int run_discard(struct move *move, const struct tessera_run *run)
+static int extent_discard(struct move *move, const struct tessera_extent *extent)
 {
-	return tessera_paging_discard(&move->batch, move->from, tessera_run_offset(run),
-				      tessera_run_bytes(run));
+	return tessera_paging_discard(&move->batch, move->from, tessera_extent_offset(extent),
+				      tessera_extent_bytes(extent));
 }
 
-static int run_map(struct move *move, const struct tessera_run *run)
+static int extent_map(struct move *move, const struct tessera_extent *extent)
 {
 	struct ttm_tt *tt = move->bo->tbo.ttm;
 
-	return tessera_paging_map(&move->batch, move->to, tessera_run_offset(run),
-				  run_covers(move, run), tt->dma_address + run->at, tt->caching);
+	return tessera_paging_map(&move->batch, move->to, tessera_extent_offset(extent),
+				  extent_covers(move, extent), tt->dma_address + extent->at,
+				  tt->caching);
 }
 
-static int run_unmap(struct move *move, const struct tessera_run *run)
+static int extent_unmap(struct move *move, const struct tessera_extent *extent)
 {
-	return tessera_paging_unmap(&move->batch, move->from, tessera_run_offset(run),
-				    run_covers(move, run));
+	return tessera_paging_unmap(&move->batch, move->from, tessera_extent_offset(extent),
+				    extent_covers(move, extent));
 }
 
-static int each_run(struct move *move, struct tessera_range *range,
-		    int (*op)(struct move *move, const struct tessera_run *run))
+static int each_extent(struct move *move, struct tessera_placement *placement,
+		       int (*op)(struct move *move, const struct tessera_extent *extent))
 {
-	struct tessera_run *run;
+	struct tessera_extent *extent;
 	int ret = 0;
 
-	tessera_range_for_each_run(run, range) {
-		ret = op(move, run);
+	tessera_placement_for_each_extent(extent, placement) {
+		ret = op(move, extent);
 		if (ret)
 			break;
 	}
@@ -204,19 +205,19 @@ static int move_in(struct move *move)
 	struct place src, dst;
 	int ret;
 
-	ret = each_run(move, move->to_range, run_allocate);
+	ret = each_extent(move, move->to_placement, extent_allocate);
 	if (ret)
 		return ret;
 
 	if (!tessera_backing_has_bytes(bo))
-		return each_run(move, move->to_range, run_clear);
+		return each_extent(move, move->to_placement, extent_clear);
 
 	ret = tessera_backing_populate(bo, move->ctx);
 	if (ret)
 		return ret;
 
 	src = place_pages(move, false);
-	dst = place_memory(move, move->to, move->to_range);
+	dst = place_memory(move, move->to, move->to_placement);
 
 	return move_bytes(move, &src, &dst, bo->pitch);
 }
@@ -226,7 +227,7 @@ static int move_keep_copy(struct move *move)
 {
 	tessera_assert(tessera_bo_device(move->bo), !tessera_trail_is_written(&move->bo->trail));
 
-	return each_run(move, move->from_range, run_discard);
+	return each_extent(move, move->from_placement, extent_discard);
 }
 
 /* Copies memory to pages, unless the pages hold the same bytes. */
@@ -242,7 +243,7 @@ static int move_out_bytes(struct move *move)
 	if (bo->copy_valid && tessera_backing_is_retained(bo))
 		return move_keep_copy(move);
 
-	src = place_memory(move, move->from, move->from_range);
+	src = place_memory(move, move->from, move->from_placement);
 	dst = place_pages(move, true);
 
 	return move_bytes(move, &src, &dst, bo->pitch);
@@ -255,11 +256,11 @@ static bool may_drop(struct tessera_bo *bo)
 	       !(bo->copy_valid && tessera_backing_is_retained(bo));
 }
 
-/* Gives up the old range without a copy. */
+/* Gives up the old placement without a copy. */
 static int move_drop(struct move *move)
 {
-	return each_run(move, move->from_range, run_discard) ?:
-	       each_run(move, move->from_range, run_evict);
+	return each_extent(move, move->from_placement, extent_discard) ?:
+	       each_extent(move, move->from_placement, extent_evict);
 }
 
 static int move_out(struct move *move)
@@ -270,17 +271,17 @@ static int move_out(struct move *move)
 		return move_drop(move);
 	ret = tessera_backing_populate(move->bo, move->ctx);
 
-	return ret ?: move_out_bytes(move) ?: each_run(move, move->from_range, run_evict);
+	return ret ?: move_out_bytes(move) ?: each_extent(move, move->from_placement, extent_evict);
 }
 
 static int move_memory_to_memory(struct move *move)
 {
-	const struct place src = { .seg = move->from, .range = move->from_range };
-	const struct place dst = { .seg = move->to, .range = move->to_range };
+	const struct place src = { .seg = move->from, .placement = move->from_placement };
+	const struct place dst = { .seg = move->to, .placement = move->to_placement };
 
-	return each_run(move, move->to_range, run_allocate) ?:
+	return each_extent(move, move->to_placement, extent_allocate) ?:
 	       move_bytes(move, &src, &dst, 0) ?:
-	       each_run(move, move->from_range, run_evict);
+	       each_extent(move, move->from_placement, extent_evict);
 }
 
 static int move_build(struct move *move)
@@ -299,12 +300,12 @@ static int move_build(struct move *move)
 	 * aperture copies, after the pages are mapped.
 	 */
 	if (in_aperture(move->from)) {
-		ret = each_run(move, move->from_range, run_unmap);
+		ret = each_extent(move, move->from_placement, extent_unmap);
 		if (ret || !move->to)
 			return ret;
 	}
 	ret = tessera_backing_populate(move->bo, move->ctx) ?:
-	      each_run(move, move->to_range, run_map);
+	      each_extent(move, move->to_placement, extent_map);
 	if (!ret && tessera_segment_is_memory(move->from))
 		ret = move_out(move);
 
@@ -312,7 +313,7 @@ static int move_build(struct move *move)
 }
 
 /*
- * Frees the old range now. The next user of the range waits for @fence. The
+ * Frees the old placement now. The next user of the range waits for @fence. The
  * pages are kept.
  */
 static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
@@ -323,11 +324,11 @@ static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 	dma_resv_add_fence(tbo->base.resv, fence, DMA_RESV_USAGE_KERNEL);
 
 	if (move->from) {
-		struct tessera_range *range = to_tessera_range(tbo->resource);
+		struct tessera_placement *placement = to_tessera_placement(tbo->resource);
 
 		tessera_release_fences_set(&move->release_fences, fence);
-		list_splice_init(&move->release_fences, &range->release_fences);
-		range->declared = false;
+		list_splice_init(&move->release_fences, &placement->release_fences);
+		placement->declared = false;
 	}
 	ttm_resource_free(tbo, &tbo->resource);
 	ttm_bo_assign_mem(tbo, new_mem);
@@ -424,7 +425,7 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 			atomic_set(&bo->lost, 1);
 	}
 	tessera_bo_device(bo)->upcalls->remap_drop(bo);
-	to_tessera_range(bo->tbo.resource)->declared = false;
+	to_tessera_placement(bo->tbo.resource)->declared = false;
 	tessera_backing_use(bo);
 	bo->copy_valid = false;
 	ttm_bo_move_null(&bo->tbo, new_mem);
@@ -454,7 +455,7 @@ static int move_prepare(struct move *move)
 		ret = tessera_release_fences_create(&move->release_fences, move->num_left);
 	if (!ret && move->to)
 		ret = tessera_release_fences_collect(tessera_manager_of(tdev, move->to->index),
-						     move->to_range, &fences);
+						     move->to_placement, &fences);
 	for (i = 0; !ret && i < fences.num; i++)
 		ret = tessera_paging_wait_for(&move->batch, fences.fence[i]);
 	tessera_fences_fini(&fences);
@@ -506,12 +507,12 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 
 	/* If the contents are dropped, a failed batch loses nothing. */
 	move->dropped = tessera_segment_is_memory(move->from) && !move->to && may_drop(move->bo);
-	move->num_left = move->from ? move->from_range->num_runs : 0;
+	move->num_left = move->from ? move->from_placement->num_extents : 0;
 	fence = move_queue(move, move_build);
 	if (IS_ERR(fence))
 		return PTR_ERR(fence);
 	if (move->to)
-		move->to_range->declared = true;
+		move->to_placement->declared = true;
 	move_finish(move, fence, new_mem);
 	tessera_trail_add(&move->bo->trail, TESSERA_TRAIL_MOVE, fence);
 	dma_fence_put(fence);
@@ -539,13 +540,13 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 		.ctx = ctx,
 		.release_fences = LIST_HEAD_INIT(move.release_fences),
 		.from = tessera_bo_segment(bo),
-		.from_range = tessera_bo_range(bo),
+		.from_placement = tessera_bo_placement(bo),
 		.to = tessera_resource_segment(new_mem),
 	};
 	int ret, idx;
 
 	if (move.to)
-		move.to_range = to_tessera_range(new_mem);
+		move.to_placement = to_tessera_placement(new_mem);
 
 	if (!move.from && !move.to) {
 		ttm_bo_move_null(&bo->tbo, new_mem);
@@ -574,7 +575,8 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	drm_dev_exit(idx);
 
 	if (!ret && move.to)
-		trace_tessera_place(bo->id, move.to->id, tessera_range_offset(move.to_range),
+		trace_tessera_place(bo->id, move.to->id,
+				    tessera_placement_offset(move.to_placement),
 				    tessera_bo_bytes(bo));
 	if (!ret && move.from && trace_tessera_segment_usage_enabled())
 		trace_tessera_segment_usage(move.from->id,
@@ -593,7 +595,7 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
  */
 static int within_mark(struct move *move, u64 offset, u64 other, u32 mark)
 {
-	u64 bytes = tessera_range_bytes(move->to_range);
+	u64 bytes = tessera_placement_bytes(move->to_placement);
 	u64 part = min(bytes, offset > other ? offset - other : other - offset);
 
 	return tessera_paging_mark(&move->batch, move->to,
@@ -609,7 +611,7 @@ static int within_build(struct move *move)
 
 	if (in_aperture(move->to)) {
 		ret = tessera_paging_unmap(&move->batch, move->from, move->from_offset, bytes);
-		return ret ?: run_map(move, move->to_range->runs);
+		return ret ?: extent_map(move, move->to_placement->extents);
 	}
 
 	return within_mark(move, move->to_offset, move->from_offset, TSR_MARK_ALLOCATED) ?:
@@ -624,22 +626,22 @@ static void within_finish(struct move *move, struct dma_fence *fence)
 	tessera_release_fences_set(&move->release_fences, fence);
 }
 
-static int within_run(struct move *move)
+static int within_extent(struct move *move)
 {
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(move->bo),
 							 move->to->index);
-	struct tessera_run *run = move->to_range->runs;
+	struct tessera_extent *extent = move->to_placement->extents;
 	struct dma_fence *fence;
 	struct drm_mm_node left;
 	int ret;
 
-	ret = tessera_manager_relocate(mgr, run, move->to_offset, &left);
+	ret = tessera_manager_relocate(mgr, extent, move->to_offset, &left);
 	if (ret)
 		return ret;
 	move->num_left = 1;
 	fence = move_queue(move, within_build);
 	if (IS_ERR(fence)) {
-		tessera_manager_relocate_undo(mgr, run, move->from_offset, &left);
+		tessera_manager_relocate_undo(mgr, extent, move->from_offset, &left);
 		return PTR_ERR(fence);
 	}
 	within_finish(move, fence);
@@ -657,9 +659,9 @@ static int inside_begin(struct move *move, int *idx)
 
 	INIT_LIST_HEAD(&move->release_fences);
 	move->from = tessera_bo_segment(bo);
-	move->from_range = tessera_bo_range(bo);
+	move->from_placement = tessera_bo_placement(bo);
 	move->to = move->from;
-	move->to_range = move->from_range;
+	move->to_placement = move->from_placement;
 	ret = dma_resv_reserve_fences(bo->tbo.base.resv, 1);
 	if (ret)
 		return ret;
@@ -680,7 +682,8 @@ static int inside_end(struct move *move, int ret, int idx)
 	tessera_bo_device(bo)->upcalls->moved(bo);
 	drm_dev_exit(idx);
 	if (!ret)
-		trace_tessera_place(bo->id, move->to->id, tessera_range_offset(move->to_range),
+		trace_tessera_place(bo->id, move->to->id,
+				    tessera_placement_offset(move->to_placement),
 				    tessera_bo_bytes(bo));
 
 	return ret;
@@ -689,7 +692,7 @@ static int inside_end(struct move *move, int ret, int idx)
 /**
  * tessera_move_within() - relocate an object inside its segment
  * @bo: the object, reservation held, in a segment, contiguous
- * @offset: the new byte offset; the new range may overlap the old one
+ * @offset: the new byte offset; the new placement may overlap the old one
  *
  * Return: 0, -ENOSPC if the range is not free, -EINVAL if the object is not
  * contiguous, -ENODEV, or another error.
@@ -699,14 +702,14 @@ int tessera_move_within(struct tessera_bo *bo, u64 offset)
 	struct move move = { .bo = bo, .to_offset = offset };
 	int ret, idx;
 
-	if (tessera_bo_range(bo)->num_runs != 1)
+	if (tessera_bo_placement(bo)->num_extents != 1)
 		return -EINVAL;
 	move.from_offset = tessera_bo_segment_offset(bo);
 	ret = inside_begin(&move, &idx);
 	if (ret)
 		return ret;
 
-	return inside_end(&move, within_run(&move), idx);
+	return inside_end(&move, within_extent(&move), idx);
 }
 
 /**

@@ -35,22 +35,22 @@
 #include "tessera_device.h"
 
 /**
- * tessera_order_describe() - describe a range for the tree of its process
+ * tessera_order_describe() - describe a placement for the tree of its process
  * @tbo: the object
- * @range: its range
+ * @placement: its placement
  *
  * The callback &tessera_manager.describe.
  *
  * Return: the account of the object.
  */
 struct tessera_account *tessera_order_describe(struct ttm_buffer_object *tbo,
-					       struct tessera_range *range)
+					       struct tessera_placement *placement)
 {
 	struct tessera_bo *bo = to_tessera_bo(tbo);
 
-	range->last_use = READ_ONCE(bo->last_use);
-	range->offer = READ_ONCE(bo->offer.priority);
-	range->listed = READ_ONCE(bo->listed);
+	placement->last_use = READ_ONCE(bo->last_use);
+	placement->offer = READ_ONCE(bo->offer.priority);
+	placement->listed = READ_ONCE(bo->listed);
 
 	return bo->account;
 }
@@ -62,25 +62,25 @@ struct tessera_account *tessera_order_describe(struct ttm_buffer_object *tbo,
  */
 void tessera_order_update(struct tessera_bo *bo)
 {
-	struct tessera_range *range = tessera_bo_range(bo);
+	struct tessera_placement *placement = tessera_bo_placement(bo);
 	struct tessera_manager *mgr;
 
-	if (!range)
+	if (!placement)
 		return;
 	mgr = tessera_manager_of(tessera_bo_device(bo), tessera_bo_segment(bo)->index);
 	mutex_lock(&mgr->lock);
-	tessera_range_reorder_locked(mgr, range);
+	tessera_placement_reorder_locked(mgr, placement);
 	mutex_unlock(&mgr->lock);
 }
 
 /*
- * Returns the object that may be evicted from a range, or NULL. The object is
- * valid while the manager is locked.
+ * Returns the object that may be evicted from a placement, or NULL. The object
+ * is valid while the manager is locked.
  */
 static struct tessera_bo *candidate(const struct tessera_walk *walk,
-				    const struct tessera_range *range)
+				    const struct tessera_placement *placement)
 {
-	struct ttm_buffer_object *tbo = range->base.bo;
+	struct ttm_buffer_object *tbo = placement->base.bo;
 	struct tessera_room_rules *rules = walk->rules;
 	struct tessera_bo *bo;
 
@@ -100,13 +100,13 @@ static struct tessera_bo *candidate(const struct tessera_walk *walk,
 	return bo;
 }
 
-/* Sorts a range again that was used since, and returns the next node. */
+/* Sorts a placement again that was used since, and returns the next node. */
 static struct rb_node *reorder(struct tessera_walk *walk, struct tessera_tenant *tenant,
-			       struct tessera_range *range)
+			       struct tessera_placement *placement)
 {
-	struct rb_node *before = rb_prev(&range->order);
+	struct rb_node *before = rb_prev(&placement->order);
 
-	tessera_range_reorder_locked(walk->mgr, range);
+	tessera_placement_reorder_locked(walk->mgr, placement);
 
 	return before ? rb_next(before) : rb_first_cached(&tenant->order);
 }
@@ -114,28 +114,28 @@ static struct rb_node *reorder(struct tessera_walk *walk, struct tessera_tenant 
 /* Finds the next candidate of a process, starting at @node. */
 static void settle(struct tessera_walk *walk, struct tessera_tenant *tenant, struct rb_node *node)
 {
-	struct tessera_range *range;
+	struct tessera_placement *placement;
 	struct tessera_bo *bo;
 
 	tenant->next = NULL;
 	while (node) {
 		cond_resched();
 		walk->mgr->looked++;
-		range = rb_entry(node, struct tessera_range, order);
-		bo = candidate(walk, range);
+		placement = rb_entry(node, struct tessera_placement, order);
+		bo = candidate(walk, placement);
 		if (!bo) {
 			node = rb_next(node);
 			continue;
 		}
-		if (range->last_use != READ_ONCE(bo->last_use)) {
-			node = reorder(walk, tenant, range);
+		if (placement->last_use != READ_ONCE(bo->last_use)) {
+			node = reorder(walk, tenant, placement);
 			continue;
 		}
 		tenant->block = (struct tessera_victim_block) {
-			.size = tessera_range_bytes(range),
-			.last_use = range->last_use,
-			.offer = range->offer,
-			.flags = range->listed ? TESSERA_VICTIM_BLOCK_LISTED : 0,
+			.size = tessera_placement_bytes(placement),
+			.last_use = placement->last_use,
+			.offer = placement->offer,
+			.flags = placement->listed ? TESSERA_VICTIM_BLOCK_LISTED : 0,
 		};
 		tessera_victim_classify(&walk->wish, &tenant->owner, &tenant->block);
 		if (tenant->block.tier <= walk->last)
@@ -149,7 +149,7 @@ static void settle(struct tessera_walk *walk, struct tessera_tenant *tenant, str
 }
 
 /**
- * tessera_order_begin_locked() - start at the first range to evict
+ * tessera_order_begin_locked() - start at the first placement to evict
  * @walk: the walk
  * @mgr: the manager of the segment, locked until the walk is over
  * @bo: the object that needs space there
@@ -186,16 +186,16 @@ void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manage
 }
 
 /**
- * tessera_order_next_locked() - return the next range to evict
+ * tessera_order_next_locked() - return the next placement to evict
  * @walk: the walk
  *
- * Return: the range, valid while the manager is locked; NULL if no further
+ * Return: the placement, valid while the manager is locked; NULL if no further
  * object may be evicted.
  */
-struct tessera_range *tessera_order_next_locked(struct tessera_walk *walk)
+struct tessera_placement *tessera_order_next_locked(struct tessera_walk *walk)
 {
 	struct tessera_tenant *tenant, *first = NULL;
-	struct tessera_range *range;
+	struct tessera_placement *placement;
 
 	lockdep_assert_held(&walk->mgr->lock);
 
@@ -205,8 +205,8 @@ struct tessera_range *tessera_order_next_locked(struct tessera_walk *walk)
 			first = tenant;
 	if (!first)
 		return NULL;
-	range = rb_entry(first->next, struct tessera_range, order);
+	placement = rb_entry(first->next, struct tessera_placement, order);
 	settle(walk, first, rb_next(first->next));
 
-	return range;
+	return placement;
 }

@@ -247,7 +247,8 @@ int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment 
 		return ret;
 
 	return place_in(bo, seg, start,
-			start + tessera_range_footprint(seg, tessera_bo_bytes(bo)), rules->passes);
+			start + tessera_placement_footprint(seg, tessera_bo_bytes(bo)),
+			rules->passes);
 }
 
 /**
@@ -326,12 +327,12 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 }
 
 /* Checks that the range overlaps no object other than @bo. */
-static bool range_is_clear(struct tessera_bo *bo, const struct tessera_segment *seg, u64 start,
+static bool place_is_clear(struct tessera_bo *bo, const struct tessera_segment *seg, u64 start,
 			   u64 end)
 {
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
-	struct tessera_range *range = tessera_bo_range(bo);
-	struct drm_mm_node *own = range ? &range->runs->node : NULL;
+	struct tessera_placement *placement = tessera_bo_placement(bo);
+	struct drm_mm_node *own = placement ? &placement->extents->node : NULL;
 	struct drm_mm_node *node;
 	bool clear = true;
 
@@ -387,9 +388,9 @@ int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u
 	if (ret)
 		return ret;
 
-	size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
+	size = tessera_placement_footprint(seg, tessera_bo_bytes(bo));
 	if (tessera_manager_closed(tessera_manager_of(tdev, seg->index)) ||
-	    !range_is_clear(bo, seg, offset, offset + size))
+	    !place_is_clear(bo, seg, offset, offset + size))
 		return -EAGAIN;
 	ret = now == seg ? tessera_move_within(bo, offset) :
 			   place_in(bo, seg, offset, offset + size, false);
@@ -408,7 +409,7 @@ static bool has_place_for_pages(struct tessera_bo *bo)
 
 	for (; set; set &= set - 1) {
 		seg = tessera_segment_by_id(tessera_bo_device(bo), __ffs(set));
-		if (tessera_range_footprint(seg, tessera_bo_bytes(bo)) <= seg->commit)
+		if (tessera_placement_footprint(seg, tessera_bo_bytes(bo)) <= seg->commit)
 			return true;
 	}
 

@@ -332,18 +332,18 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
  * and the contents of an earlier object may still be on their way out. This
  * range is not reported.
  */
-static void memory_freed(struct tessera_manager *mgr, struct tessera_range *range)
+static void memory_freed(struct tessera_manager *mgr, struct tessera_placement *placement)
 {
 	struct tessera_device *tdev = mgr->tdev;
-	struct tessera_run *run;
+	struct tessera_extent *extent;
 	int idx;
 
-	if (!range->declared || !drm_dev_enter(&tdev->drm, &idx))
+	if (!placement->declared || !drm_dev_enter(&tdev->drm, &idx))
 		return;
 
-	tessera_range_for_each_run(run, range)
-		tessera_mark(tdev, mgr->seg->base + tessera_run_offset(run),
-			     tessera_run_bytes(run), TSR_MARK_FREE);
+	tessera_placement_for_each_extent(extent, placement)
+		tessera_mark(tdev, mgr->seg->base + tessera_extent_offset(extent),
+			     tessera_extent_bytes(extent), TSR_MARK_FREE);
 	drm_dev_exit(idx);
 }
 

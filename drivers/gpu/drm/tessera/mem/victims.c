@@ -73,17 +73,17 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
  * or was moved away.
  */
 static void block_fill(struct tessera_manager *mgr, struct tessera_block *block,
-		       const struct tessera_run *run)
+		       const struct tessera_extent *extent)
 {
-	struct tessera_range *range = run->range;
-	struct ttm_buffer_object *tbo = READ_ONCE(range->base.bo);
+	struct tessera_placement *placement = extent->placement;
+	struct ttm_buffer_object *tbo = READ_ONCE(placement->base.bo);
 
 	*block = (struct tessera_block) {
-		.start = tessera_run_offset(run),
-		.size = tessera_run_bytes(run),
-		.first = range->seen,
-		.total = tessera_range_bytes(range),
-		.owner = tessera_range_tenant(mgr, range)->index,
+		.start = tessera_extent_offset(extent),
+		.size = tessera_extent_bytes(extent),
+		.first = placement->seen,
+		.total = tessera_placement_bytes(placement),
+		.owner = tessera_placement_tenant(mgr, placement)->index,
 		.pinned = true,
 	};
 
@@ -123,10 +123,11 @@ void tessera_victims_put(struct tessera_blocks *blocks)
 }
 
 /* Returns NULL for the old extent of a relocation that is not finished. */
-static struct tessera_run *node_to_run(struct drm_mm_node *node)
+static struct tessera_extent *node_to_extent(struct drm_mm_node *node)
 {
-	return node->color == TESSERA_NODE_RANGE ? container_of(node, struct tessera_run, node) :
-						   NULL;
+	return node->color == TESSERA_NODE_PLACEMENT ?
+		       container_of(node, struct tessera_extent, node) :
+		       NULL;
 }
 
 static u32 count_nodes_locked(struct tessera_manager *mgr)
@@ -147,22 +148,22 @@ static u32 count_nodes_locked(struct tessera_manager *mgr)
 static void collect_locked(struct tessera_manager *mgr, struct tessera_blocks *blocks)
 {
 	struct drm_mm_node *node;
-	struct tessera_run *run;
+	struct tessera_extent *extent;
 
 	lockdep_assert_held(&mgr->lock);
 
 	drm_mm_for_each_node(node, &mgr->mm) {
-		run = node_to_run(node);
-		if (run)
-			run->range->seen = U32_MAX;
+		extent = node_to_extent(node);
+		if (extent)
+			extent->placement->seen = U32_MAX;
 		cond_resched();
 	}
 	drm_mm_for_each_node(node, &mgr->mm) {
-		run = node_to_run(node);
-		if (!run)
+		extent = node_to_extent(node);
+		if (!extent)
 			continue;
-		run->range->seen = min(run->range->seen, blocks->num);
-		block_fill(mgr, &blocks->block[blocks->num++], run);
+		extent->placement->seen = min(extent->placement->seen, blocks->num);
+		block_fill(mgr, &blocks->block[blocks->num++], extent);
 		cond_resched();
 	}
 }
@@ -381,7 +382,7 @@ static void eviction_init(struct eviction *ev, struct tessera_bo *bo,
 		.seg = seg,
 		.mgr = tessera_manager_of(tessera_bo_device(bo), seg->index),
 		.rules = rules,
-		.size = tessera_range_footprint(seg, tessera_bo_bytes(bo)),
+		.size = tessera_placement_footprint(seg, tessera_bo_bytes(bo)),
 		.pass = atomic64_inc_return(&tessera_bo_device(bo)->last_stamp),
 	};
 }
@@ -411,9 +412,9 @@ static void eviction_fini(struct eviction *ev)
 }
 
 /* Returns -E2BIG if the array has to grow, -EAGAIN if the object is dying. */
-static int add_victim_locked(struct eviction *ev, struct tessera_range *range)
+static int add_victim_locked(struct eviction *ev, struct tessera_placement *placement)
 {
-	struct ttm_buffer_object *tbo = range->base.bo;
+	struct ttm_buffer_object *tbo = placement->base.bo;
 
 	lockdep_assert_held(&ev->mgr->lock);
 
@@ -423,21 +424,21 @@ static int add_victim_locked(struct eviction *ev, struct tessera_range *range)
 		return -EAGAIN;
 	ev->victims[ev->num++] = (struct victim) {
 		.bo = to_tessera_bo(tbo),
-		.listed = range->listed,
+		.listed = placement->listed,
 	};
 
 	return 0;
 }
 
-static bool scan_add(struct drm_mm_scan *scan, struct tessera_range *range,
-		     struct tessera_run **last)
+static bool scan_add(struct drm_mm_scan *scan, struct tessera_placement *placement,
+		     struct tessera_extent **last)
 {
-	struct tessera_run *run;
+	struct tessera_extent *extent;
 
-	tessera_range_for_each_run(run, range) {
-		run->scanned = *last;
-		*last = run;
-		if (drm_mm_scan_add_block(scan, &run->node))
+	tessera_placement_for_each_extent(extent, placement) {
+		extent->scanned = *last;
+		*last = extent;
+		if (drm_mm_scan_add_block(scan, &extent->node))
 			return true;
 		cond_resched();
 	}
@@ -449,8 +450,8 @@ static bool scan_add(struct drm_mm_scan *scan, struct tessera_range *range,
 static bool scan_locked(struct eviction *ev, struct drm_mm_scan *scan)
 {
 	u64 pages = ev->seg->size >> PAGE_SHIFT;
-	struct tessera_run *last = NULL;
-	struct tessera_range *range;
+	struct tessera_extent *last = NULL;
+	struct tessera_placement *placement;
 	struct tessera_walk walk;
 	bool found = false;
 
@@ -458,13 +459,13 @@ static bool scan_locked(struct eviction *ev, struct drm_mm_scan *scan)
 
 	tessera_order_begin_locked(&walk, ev->mgr, ev->bo, ev->size, ev->rules, ev->pass);
 	drm_mm_scan_init_with_range(scan, &ev->mgr->mm, ev->size >> PAGE_SHIFT,
-				    ev->seg->page_size >> PAGE_SHIFT, TESSERA_NODE_RANGE, 0, pages,
-				    DRM_MM_INSERT_LOW);
+				    ev->seg->page_size >> PAGE_SHIFT, TESSERA_NODE_PLACEMENT, 0,
+				    pages, DRM_MM_INSERT_LOW);
 	while (!found) {
-		range = tessera_order_next_locked(&walk);
-		if (!range)
+		placement = tessera_order_next_locked(&walk);
+		if (!placement)
 			break;
-		found = scan_add(scan, range, &last);
+		found = scan_add(scan, placement, &last);
 	}
 	/* drm_mm requires the reverse order. */
 	for (; last; last = last->scanned)
@@ -487,7 +488,7 @@ static int choose_gap_locked(struct eviction *ev, u64 *start)
 		return -ENOSPC;
 	*start = scan.hit_start << PAGE_SHIFT;
 	drm_mm_for_each_node_in_range(node, &ev->mgr->mm, scan.hit_start, scan.hit_end) {
-		ret = add_victim_locked(ev, container_of(node, struct tessera_run, node)->range);
+		ret = add_victim_locked(ev, node_to_extent(node)->placement);
 		if (ret)
 			break;
 	}
@@ -502,7 +503,7 @@ static int choose_gap_locked(struct eviction *ev, u64 *start)
 static int choose_bytes_locked(struct eviction *ev, u64 *unused)
 {
 	u64 need = ev->mgr->committed + ev->size, sum = ev->seg->commit;
-	struct tessera_range *range;
+	struct tessera_placement *placement;
 	struct tessera_walk walk;
 	int ret;
 
@@ -512,11 +513,11 @@ static int choose_bytes_locked(struct eviction *ev, u64 *unused)
 		return 0;
 	tessera_order_begin_locked(&walk, ev->mgr, ev->bo, ev->size, ev->rules, ev->pass);
 	do {
-		range = tessera_order_next_locked(&walk);
-		if (!range)
+		placement = tessera_order_next_locked(&walk);
+		if (!placement)
 			return -ENOSPC;
-		sum += tessera_range_bytes(range);
-		ret = add_victim_locked(ev, range);
+		sum += tessera_placement_bytes(placement);
+		ret = add_victim_locked(ev, placement);
 	} while (!ret && sum < need);
 
 	return ret;
@@ -786,9 +787,9 @@ static struct tessera_bo *next_in_segment(struct tessera_manager *mgr, u64 *page
 	*dying = false;
 	mutex_lock(&mgr->lock);
 	drm_mm_for_each_node_in_range(node, &mgr->mm, *page, mgr->seg->size >> PAGE_SHIFT) {
-		if (node->color != TESSERA_NODE_RANGE)
+		if (node->color != TESSERA_NODE_PLACEMENT)
 			continue;
-		tbo = READ_ONCE(container_of(node, struct tessera_run, node)->range->base.bo);
+		tbo = READ_ONCE(node_to_extent(node)->placement->base.bo);
 		*dying = !tbo || !tessera_bo_is_tessera(tbo) ||
 			 !kref_get_unless_zero(&tbo->base.refcount);
 		if (!*dying) {

@@ -2,10 +2,10 @@
 /**
  * DOC: managers
  *
- * The allocator of a segment, behind both TTM managers. Contiguous ranges are
- * allocated on a drm_mm at the lowest free place, so that the split planner can
- * predict the result exactly. Objects that need not be contiguous take any free
- * pages (pure/scatter.c). Each manager has one leaf mutex. Allocations are
+ * The allocator of a segment, behind both TTM managers. Contiguous placements
+ * are allocated on a drm_mm at the lowest free place, so that the split planner
+ * can predict the result exactly. Objects that need not be contiguous take any
+ * free pages (pure/scatter.c). Each manager has one leaf mutex. Allocations are
  * charged to the account of the object's owner.
  *
  * A manager keeps the placements of each process sorted in the order of
@@ -28,139 +28,142 @@
 #include "tessera_device.h"
 
 /**
- * tessera_range_footprint() - bytes that an object of a given size takes
+ * tessera_placement_footprint() - bytes that an object of a given size takes
  * @seg: the segment
  * @bytes: size of the object
  *
  * Return: bytes, rounded up to the segment's granularity.
  */
-u64 tessera_range_footprint(const struct tessera_segment *seg, u64 bytes)
+u64 tessera_placement_footprint(const struct tessera_segment *seg, u64 bytes)
 {
 	return ALIGN(bytes, seg->page_size);
 }
 
 /**
- * tessera_range_bytes() - size of a range
- * @range: the range
+ * tessera_placement_bytes() - size of a placement
+ * @placement: the placement
  *
  * Return: bytes.
  */
-u64 tessera_range_bytes(struct tessera_range *range)
+u64 tessera_placement_bytes(struct tessera_placement *placement)
 {
-	return range->pages << PAGE_SHIFT;
+	return placement->pages << PAGE_SHIFT;
 }
 
 /**
- * tessera_range_offset() - where a range begins
- * @range: the range
+ * tessera_placement_offset() - where a placement begins
+ * @placement: the placement
  *
  * Return: byte offset in the segment.
  */
-u64 tessera_range_offset(struct tessera_range *range)
+u64 tessera_placement_offset(struct tessera_placement *placement)
 {
-	return tessera_run_offset(range->runs);
+	return tessera_extent_offset(placement->extents);
 }
 
 /**
- * tessera_range_at() - look up where a byte of an object is
- * @range: the object's range
- * @at: offset of the byte in the range
+ * tessera_placement_at() - look up where a byte of an object is
+ * @placement: the object's placement
+ * @at: offset of the byte in the placement
  * @left: receives how many bytes are contiguous from there, this one included;
  * may be NULL
  *
  * Return: byte offset in the segment.
  */
-u64 tessera_range_at(const struct tessera_range *range, u64 at, u64 *left)
+u64 tessera_placement_at(const struct tessera_placement *placement, u64 at, u64 *left)
 {
 	u64 page = at >> PAGE_SHIFT, offset;
-	u32 lo = 0, hi = range->num_runs;
-	const struct tessera_run *run;
+	u32 lo = 0, hi = placement->num_extents;
+	const struct tessera_extent *extent;
 
 	while (hi - lo > 1) {
 		u32 mid = lo + (hi - lo) / 2;
 
-		if (range->runs[mid].at <= page)
+		if (placement->extents[mid].at <= page)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	run = &range->runs[lo];
+	extent = &placement->extents[lo];
 	WARN_ONCE(IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG) &&
-		  (page < run->at || at - (run->at << PAGE_SHIFT) >= tessera_run_bytes(run)),
-		  "tessera: page %llu of an object is looked for in its run at page %llu\n", page,
-		  (u64)run->at);
-	offset = at - (run->at << PAGE_SHIFT);
+		  (page < extent->at ||
+		   at - (extent->at << PAGE_SHIFT) >= tessera_extent_bytes(extent)),
+		  "tessera: page %llu of an object is looked for in its extent at page %llu\n",
+		  page, (u64)extent->at);
+	offset = at - (extent->at << PAGE_SHIFT);
 	if (left)
-		*left = tessera_run_bytes(run) - offset;
+		*left = tessera_extent_bytes(extent) - offset;
 
-	return tessera_run_offset(run) + offset;
+	return tessera_extent_offset(extent) + offset;
 }
 
 /**
- * tessera_range_run() - find an extent by its place
- * @range: the range
+ * tessera_placement_extent() - find an extent by its place
+ * @placement: the placement
  * @offset: byte offset in the segment at which the extent begins
  *
  * Return: the extent; NULL if none begins there.
  */
-struct tessera_run *tessera_range_run(const struct tessera_range *range, u64 offset)
+struct tessera_extent *tessera_placement_extent(const struct tessera_placement *placement,
+						u64 offset)
 {
-	struct tessera_run *run;
+	struct tessera_extent *extent;
 
-	tessera_range_for_each_run(run, range)
-		if (tessera_run_offset(run) == offset)
-			return run;
+	tessera_placement_for_each_extent(extent, placement)
+		if (tessera_extent_offset(extent) == offset)
+			return extent;
 
 	return NULL;
 }
 
 /**
- * tessera_run_offset() - where an extent begins
- * @run: the extent
+ * tessera_extent_offset() - where an extent begins
+ * @extent: the extent
  *
  * Return: byte offset in the segment.
  */
-u64 tessera_run_offset(const struct tessera_run *run)
+u64 tessera_extent_offset(const struct tessera_extent *extent)
 {
-	return run->node.start << PAGE_SHIFT;
+	return extent->node.start << PAGE_SHIFT;
 }
 
 /**
- * tessera_run_bytes() - size of an extent
- * @run: the extent
+ * tessera_extent_bytes() - size of an extent
+ * @extent: the extent
  *
  * Return: bytes.
  */
-u64 tessera_run_bytes(const struct tessera_run *run)
+u64 tessera_extent_bytes(const struct tessera_extent *extent)
 {
-	return run->node.size << PAGE_SHIFT;
+	return extent->node.size << PAGE_SHIFT;
 }
 
 /* ---- Order of eviction --------------------------------------------------- */
 
 /**
- * tessera_range_tenant() - placements of the process that a range is charged to
+ * tessera_placement_tenant() - placements of the process that a placement is
+ * charged to
  * @mgr: the manager
- * @range: the range
+ * @placement: the placement
  *
  * Return: the placements of that process in the segment.
  */
-struct tessera_tenant *tessera_range_tenant(struct tessera_manager *mgr,
-					    struct tessera_range *range)
+struct tessera_tenant *tessera_placement_tenant(struct tessera_manager *mgr,
+						struct tessera_placement *placement)
 {
-	return &range->account->process->tenants[mgr->seg->index];
+	return &placement->account->process->tenants[mgr->seg->index];
 }
 
 /* The offer 0 means not offered; as an u8 it wraps, and so sorts last. */
-static u8 offer_order(const struct tessera_range *range)
+static u8 offer_order(const struct tessera_placement *placement)
 {
-	return range->offer - 1;
+	return placement->offer - 1;
 }
 
-static bool range_before(struct rb_node *node, const struct rb_node *other)
+static bool placement_before(struct rb_node *node, const struct rb_node *other)
 {
-	const struct tessera_range *a = rb_entry(node, struct tessera_range, order);
-	const struct tessera_range *b = rb_entry(other, struct tessera_range, order);
+	const struct tessera_placement *a = rb_entry(node, struct tessera_placement, order);
+	const struct tessera_placement *b = rb_entry(other, struct tessera_placement, order);
 
 	if (a->offer != b->offer)
 		return offer_order(a) < offer_order(b);
@@ -170,53 +173,55 @@ static bool range_before(struct rb_node *node, const struct rb_node *other)
 	return a->last_use < b->last_use;
 }
 
-/* Make the range a candidate for eviction. */
-static void range_enter_locked(struct tessera_manager *mgr, struct tessera_range *range)
+/* Make the placement a candidate for eviction. */
+static void placement_enter_locked(struct tessera_manager *mgr, struct tessera_placement *placement)
 {
-	struct tessera_tenant *tenant = tessera_range_tenant(mgr, range);
+	struct tessera_tenant *tenant = tessera_placement_tenant(mgr, placement);
 
 	lockdep_assert_held(&mgr->lock);
 
 	if (RB_EMPTY_ROOT(&tenant->order.rb_root))
 		list_add_tail(&tenant->node, &mgr->tenants);
-	rb_add_cached(&range->order, &tenant->order, range_before);
-	if (range->offer)
-		tenant->offered += tessera_range_bytes(range);
+	rb_add_cached(&placement->order, &tenant->order, placement_before);
+	if (placement->offer)
+		tenant->offered += tessera_placement_bytes(placement);
 }
 
-/* Remove the range from the candidates. */
-static void range_leave_locked(struct tessera_manager *mgr, struct tessera_range *range)
+/* Remove the placement from the candidates. */
+static void placement_leave_locked(struct tessera_manager *mgr, struct tessera_placement *placement)
 {
-	struct tessera_tenant *tenant = tessera_range_tenant(mgr, range);
+	struct tessera_tenant *tenant = tessera_placement_tenant(mgr, placement);
 
 	lockdep_assert_held(&mgr->lock);
 
-	if (range->offer)
-		tenant->offered -= tessera_range_bytes(range);
-	rb_erase_cached(&range->order, &tenant->order);
+	if (placement->offer)
+		tenant->offered -= tessera_placement_bytes(placement);
+	rb_erase_cached(&placement->order, &tenant->order);
 	if (RB_EMPTY_ROOT(&tenant->order.rb_root))
 		list_del(&tenant->node);
 }
 
 /**
- * tessera_range_reorder_locked() - sort a range again in the order of eviction
+ * tessera_placement_reorder_locked() - sort a placement again in the order of
+ * eviction
  * @mgr: the manager, locked
- * @range: the range of an object that is not being destroyed
+ * @placement: the placement of an object that is not being destroyed
  */
-void tessera_range_reorder_locked(struct tessera_manager *mgr, struct tessera_range *range)
+void tessera_placement_reorder_locked(struct tessera_manager *mgr,
+				      struct tessera_placement *placement)
 {
-	struct tessera_tenant *tenant = tessera_range_tenant(mgr, range);
+	struct tessera_tenant *tenant = tessera_placement_tenant(mgr, placement);
 
 	lockdep_assert_held(&mgr->lock);
 
 	/* The tenant stays in its list, which the caller may be walking. */
-	rb_erase_cached(&range->order, &tenant->order);
-	if (range->offer)
-		tenant->offered -= tessera_range_bytes(range);
-	mgr->describe(range->base.bo, range);
-	if (range->offer)
-		tenant->offered += tessera_range_bytes(range);
-	rb_add_cached(&range->order, &tenant->order, range_before);
+	rb_erase_cached(&placement->order, &tenant->order);
+	if (placement->offer)
+		tenant->offered -= tessera_placement_bytes(placement);
+	mgr->describe(placement->base.bo, placement);
+	if (placement->offer)
+		tenant->offered += tessera_placement_bytes(placement);
+	rb_add_cached(&placement->order, &tenant->order, placement_before);
 }
 
 /* ---- Allocation ---------------------------------------------------------- */
@@ -238,62 +243,62 @@ static void commit_locked(struct tessera_manager *mgr, u64 pages)
 }
 
 /**
- * tessera_run_reserve_locked() - allocate given pages for an extent
+ * tessera_extent_reserve_locked() - allocate given pages for an extent
  * @mgr: the manager, locked
- * @run: the extent, which has no pages
+ * @extent: the extent, which has no pages
  * @start: the first page
  * @pages: number of pages
  *
  * Return: 0, or -ENOSPC if they are not free.
  */
-int tessera_run_reserve_locked(struct tessera_manager *mgr, struct tessera_run *run, u64 start,
-			       u64 pages)
+int tessera_extent_reserve_locked(struct tessera_manager *mgr, struct tessera_extent *extent,
+				  u64 start, u64 pages)
 {
 	lockdep_assert_held(&mgr->lock);
 
-	run->node.start = start;
-	run->node.size = pages;
-	run->node.color = TESSERA_NODE_RANGE;
+	extent->node.start = start;
+	extent->node.size = pages;
+	extent->node.color = TESSERA_NODE_PLACEMENT;
 
-	return drm_mm_reserve_node(&mgr->mm, &run->node);
+	return drm_mm_reserve_node(&mgr->mm, &extent->node);
 }
 
 /* Allocate one contiguous extent. */
-static int range_insert_locked(struct tessera_manager *mgr, struct tessera_range *range,
-			       const struct ttm_place *place)
+static int placement_insert_locked(struct tessera_manager *mgr, struct tessera_placement *placement,
+				   const struct ttm_place *place)
 {
 	u64 align = mgr->seg->page_size >> PAGE_SHIFT;
 	u64 first = mgr->seg->first_page;
 
 	lockdep_assert_held(&mgr->lock);
 
-	return drm_mm_insert_node_in_range(&mgr->mm, &range->one.node, range->pages, align,
-					   TESSERA_NODE_RANGE, place->fpfn - first,
+	return drm_mm_insert_node_in_range(&mgr->mm, &placement->one.node, placement->pages, align,
+					   TESSERA_NODE_PLACEMENT, place->fpfn - first,
 					   place->lpfn - first, DRM_MM_INSERT_LOW);
 }
 
 /*
  * Take pages from a hole, if the request has a use for it now. Returns -E2BIG
- * if the array @range->runs has to grow first.
+ * if the array @placement->extents has to grow first.
  */
-static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room,
-			       struct tessera_scatter *scatter, u64 lo, u64 hi)
+static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_placement *placement,
+			       u32 room, struct tessera_scatter *scatter, u64 lo, u64 hi)
 {
-	u64 start, at = range->pages - scatter->left;
+	u64 start, at = placement->pages - scatter->left;
 	u64 pages = tessera_scatter_take(scatter, lo, hi, &start);
-	struct tessera_run *run;
+	struct tessera_extent *extent;
 	int ret;
 
 	lockdep_assert_held(&mgr->lock);
 
 	if (!pages)
 		return 0;
-	if (range->num_runs == room)
+	if (placement->num_extents == room)
 		return -E2BIG;
-	run = &range->runs[range->num_runs];
-	*run = (struct tessera_run) { .range = range, .at = at };
-	ret = tessera_run_reserve_locked(mgr, run, start, pages);
-	range->num_runs += !ret;
+	extent = &placement->extents[placement->num_extents];
+	*extent = (struct tessera_extent) { .placement = placement, .at = at };
+	ret = tessera_extent_reserve_locked(mgr, extent, start, pages);
+	placement->num_extents += !ret;
 
 	return ret;
 }
@@ -302,8 +307,8 @@ static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_range
  * Offer all holes to the request, lowest first. Allocating from a hole changes
  * the tree only before @next.
  */
-static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room,
-				struct tessera_scatter *scatter, u64 lo)
+static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_placement *placement,
+				u32 room, struct tessera_scatter *scatter, u64 lo)
 {
 	struct rb_node *next, *hole;
 	struct drm_mm_node *before;
@@ -318,7 +323,8 @@ static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_rang
 		start = drm_mm_hole_node_start(before);
 		end = start + before->hole_size;
 		if (end > lo)
-			ret = scatter_hole_locked(mgr, range, room, scatter, max(start, lo), end);
+			ret = scatter_hole_locked(mgr, placement, room, scatter, max(start, lo),
+						  end);
 		cond_resched();
 	}
 
@@ -326,135 +332,137 @@ static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_rang
 }
 
 /* Allocate any free pages. A failure leaves nothing allocated. */
-static int range_scatter_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room,
-				u64 lo)
+static int placement_scatter_locked(struct tessera_manager *mgr,
+				    struct tessera_placement *placement, u32 room, u64 lo)
 {
 	struct tessera_scatter scatter;
 	int ret;
 
 	lockdep_assert_held(&mgr->lock);
 
-	range->num_runs = 0;
-	tessera_scatter_begin(&scatter, range->pages, mgr->seg->page_size >> PAGE_SHIFT);
+	placement->num_extents = 0;
+	tessera_scatter_begin(&scatter, placement->pages, mgr->seg->page_size >> PAGE_SHIFT);
 	do {
-		ret = scatter_round_locked(mgr, range, room, &scatter, lo);
+		ret = scatter_round_locked(mgr, placement, room, &scatter, lo);
 	} while (!ret && tessera_scatter_next(&scatter));
 	if (!ret && scatter.left)
 		ret = -ENOSPC;
-	while (ret && range->num_runs)
-		drm_mm_remove_node(&range->runs[--range->num_runs].node);
+	while (ret && placement->num_extents)
+		drm_mm_remove_node(&placement->extents[--placement->num_extents].node);
 
 	return ret;
 }
 
 /* Double the array of extents, up to one extent for each page. */
-static int range_grow(struct tessera_manager *mgr, struct tessera_range *range, u32 *room)
+static int placement_grow(struct tessera_manager *mgr, struct tessera_placement *placement,
+			  u32 *room)
 {
-	struct tessera_run *runs;
+	struct tessera_extent *extents;
 
-	*room = min_t(u64, max(2 * *room, 8U), range->pages);
-	if (!range->addrs && !tessera_segment_is_aperture(mgr->seg))
-		range->addrs = kvcalloc(range->pages, sizeof(*range->addrs), GFP_KERNEL_ACCOUNT);
-	runs = kvcalloc(*room, sizeof(*runs), GFP_KERNEL_ACCOUNT);
-	if (range->runs != &range->one)
-		kvfree(range->runs);
-	range->runs = runs;
+	*room = min_t(u64, max(2 * *room, 8U), placement->pages);
+	if (!placement->addrs && !tessera_segment_is_aperture(mgr->seg))
+		placement->addrs =
+			kvcalloc(placement->pages, sizeof(*placement->addrs), GFP_KERNEL_ACCOUNT);
+	extents = kvcalloc(*room, sizeof(*extents), GFP_KERNEL_ACCOUNT);
+	if (placement->extents != &placement->one)
+		kvfree(placement->extents);
+	placement->extents = extents;
 
 	/* Not -ENOMEM: TTM then tries the next placement. */
-	return runs && (range->addrs || tessera_segment_is_aperture(mgr->seg)) ? 0 : -ENOSPC;
+	return extents && (placement->addrs || tessera_segment_is_aperture(mgr->seg)) ? 0 : -ENOSPC;
 }
 
-static int range_place(struct tessera_manager *mgr, struct tessera_range *range,
-		       const struct ttm_place *place)
+static int placement_allocate(struct tessera_manager *mgr, struct tessera_placement *placement,
+			      const struct ttm_place *place)
 {
 	u32 room = 1;
 	int ret;
 
 	do {
 		mutex_lock(&mgr->lock);
-		if (!may_commit_locked(mgr, range->pages, place->flags & TESSERA_PLACE_PASSES))
+		if (!may_commit_locked(mgr, placement->pages, place->flags & TESSERA_PLACE_PASSES))
 			ret = -ENOSPC;
 		else if (place->flags & TTM_PL_FLAG_CONTIGUOUS)
-			ret = range_insert_locked(mgr, range, place);
+			ret = placement_insert_locked(mgr, placement, place);
 		else
-			ret = range_scatter_locked(mgr, range, room,
-						   place->fpfn - mgr->seg->first_page);
+			ret = placement_scatter_locked(mgr, placement, room,
+						       place->fpfn - mgr->seg->first_page);
 		if (!ret) {
-			commit_locked(mgr, range->pages);
-			range_enter_locked(mgr, range);
+			commit_locked(mgr, placement->pages);
+			placement_enter_locked(mgr, placement);
 		}
 		mutex_unlock(&mgr->lock);
 		if (ret != -E2BIG)
 			return ret;
-		ret = range_grow(mgr, range, &room);
+		ret = placement_grow(mgr, placement, &room);
 	} while (!ret);
 
 	return ret;
 }
 
-static void range_free(struct tessera_range *range)
+static void placement_free(struct tessera_placement *placement)
 {
-	if (range->runs != &range->one)
-		kvfree(range->runs);
-	kvfree(range->addrs);
-	tessera_release_fences_destroy(&range->release_fences);
-	kfree(range);
+	if (placement->extents != &placement->one)
+		kvfree(placement->extents);
+	kvfree(placement->addrs);
+	tessera_release_fences_destroy(&placement->release_fences);
+	kfree(placement);
 }
 
 /* Write the GPU address of each page. */
-static void range_set_addrs(struct tessera_manager *mgr, struct tessera_range *range)
+static void placement_set_addrs(struct tessera_manager *mgr, struct tessera_placement *placement)
 {
-	struct tessera_run *run;
+	struct tessera_extent *extent;
 	u64 i;
 
-	if (!range->addrs)
+	if (!placement->addrs)
 		return;
-	tessera_range_for_each_run(run, range)
-		for (i = 0; i < run->node.size; i++)
-			range->addrs[run->at + i] =
-				mgr->seg->base + ((run->node.start + i) << PAGE_SHIFT);
+	tessera_placement_for_each_extent(extent, placement)
+		for (i = 0; i < extent->node.size; i++)
+			placement->addrs[extent->at + i] =
+				mgr->seg->base + ((extent->node.start + i) << PAGE_SHIFT);
 }
 
-static void run_remove_locked(struct tessera_manager *mgr, struct tessera_run *run)
+static void extent_remove_locked(struct tessera_manager *mgr, struct tessera_extent *extent)
 {
-	struct list_head *release_fences = &run->range->release_fences;
+	struct list_head *release_fences = &extent->placement->release_fences;
 
 	lockdep_assert_held(&mgr->lock);
 
-	drm_mm_remove_node(&run->node);
+	drm_mm_remove_node(&extent->node);
 	if (!list_empty(release_fences))
-		tessera_release_fences_add_locked(mgr, run->node.start, run->node.size,
+		tessera_release_fences_add_locked(mgr, extent->node.start, extent->node.size,
 						  release_fences);
 }
 
-static void range_remove(struct tessera_manager *mgr, struct tessera_range *range)
+static void placement_remove(struct tessera_manager *mgr, struct tessera_placement *placement)
 {
-	struct tessera_run *run;
+	struct tessera_extent *extent;
 
 	mutex_lock(&mgr->lock);
-	range_leave_locked(mgr, range);
-	tessera_range_for_each_run(run, range) {
-		run_remove_locked(mgr, run);
+	placement_leave_locked(mgr, placement);
+	tessera_placement_for_each_extent(extent, placement) {
+		extent_remove_locked(mgr, extent);
 		cond_resched();
 	}
-	mgr->committed -= tessera_range_bytes(range);
+	mgr->committed -= tessera_placement_bytes(placement);
 	mutex_unlock(&mgr->lock);
 }
 
-static struct tessera_range *range_create(struct tessera_manager *mgr, u64 bytes)
+static struct tessera_placement *placement_create(struct tessera_manager *mgr, u64 bytes)
 {
-	struct tessera_range *range = kzalloc(sizeof(*range), GFP_KERNEL_ACCOUNT);
+	struct tessera_placement *placement = kzalloc(sizeof(*placement), GFP_KERNEL_ACCOUNT);
 
-	if (!range)
+	if (!placement)
 		return NULL;
-	range->mgr = mgr;
-	range->pages = tessera_range_footprint(mgr->seg, bytes) >> PAGE_SHIFT;
-	range->one.range = range;
-	range->runs = &range->one;
-	range->num_runs = 1;
-	INIT_LIST_HEAD(&range->release_fences);
+	placement->mgr = mgr;
+	placement->pages = tessera_placement_footprint(mgr->seg, bytes) >> PAGE_SHIFT;
+	placement->one.placement = placement;
+	placement->extents = &placement->one;
+	placement->num_extents = 1;
+	INIT_LIST_HEAD(&placement->release_fences);
 
-	return range;
+	return placement;
 }
 
 /*
@@ -484,29 +492,30 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 {
 	struct tessera_device *tdev = container_of(man->bdev, struct tessera_device, ttm);
 	struct tessera_manager *mgr = manager_at(tdev, place);
-	struct tessera_range *range;
+	struct tessera_placement *placement;
 	int ret;
 
 	if (drm_WARN_ON(&tdev->drm, !mgr))
 		return -EINVAL;
-	range = range_create(mgr, tbo->base.size);
-	if (!range)
+	placement = placement_create(mgr, tbo->base.size);
+	if (!placement)
 		return -ENOMEM;
-	ttm_resource_init(tbo, place, &range->base);
+	ttm_resource_init(tbo, place, &placement->base);
 
-	range->account = tessera_account_get(mgr->describe(tbo, range));
-	ret = range_place(mgr, range, place);
+	placement->account = tessera_account_get(mgr->describe(tbo, placement));
+	ret = placement_allocate(mgr, placement, place);
 	if (ret) {
-		tessera_account_put(range->account);
-		ttm_resource_fini(man, &range->base);
-		range_free(range);
+		tessera_account_put(placement->account);
+		ttm_resource_fini(man, &placement->base);
+		placement_free(placement);
 		return ret;
 	}
 
-	range->base.start = range->runs->node.start;
-	range_set_addrs(mgr, range);
-	tessera_account_charge(range->account, mgr->seg->index, tessera_range_bytes(range));
-	*res = &range->base;
+	placement->base.start = placement->extents->node.start;
+	placement_set_addrs(mgr, placement);
+	tessera_account_charge(placement->account, mgr->seg->index,
+			       tessera_placement_bytes(placement));
+	*res = &placement->base;
 
 	return 0;
 }
@@ -514,30 +523,31 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 static void tessera_manager_free(struct ttm_resource_manager *man,
 				 struct ttm_resource *res)
 {
-	struct tessera_range *range = to_tessera_range(res);
-	struct tessera_manager *mgr = range->mgr;
+	struct tessera_placement *placement = to_tessera_placement(res);
+	struct tessera_manager *mgr = placement->mgr;
 
 	if (mgr->freed)
-		mgr->freed(mgr, range);
+		mgr->freed(mgr, placement);
 	ttm_resource_fini(man, res);
-	range_remove(mgr, range);
+	placement_remove(mgr, placement);
 	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
-	tessera_account_uncharge(range->account, mgr->seg->index, tessera_range_bytes(range));
-	tessera_account_put(range->account);
-	range_free(range);
+	tessera_account_uncharge(placement->account, mgr->seg->index,
+				 tessera_placement_bytes(placement));
+	tessera_account_put(placement->account);
+	placement_free(placement);
 }
 
 static bool tessera_manager_compatible(struct ttm_resource_manager *man,
 				       struct ttm_resource *res,
 				       const struct ttm_place *place, size_t size)
 {
-	struct tessera_range *range = to_tessera_range(res);
-	u64 first = range->mgr->seg->first_page;
-	struct tessera_run *run;
+	struct tessera_placement *placement = to_tessera_placement(res);
+	u64 first = placement->mgr->seg->first_page;
+	struct tessera_extent *extent;
 
-	tessera_range_for_each_run(run, range)
-		if (first + run->node.start < place->fpfn ||
-		    first + run->node.start + run->node.size > place->lpfn)
+	tessera_placement_for_each_extent(extent, placement)
+		if (first + extent->node.start < place->fpfn ||
+		    first + extent->node.start + extent->node.size > place->lpfn)
 			return false;
 
 	return true;
@@ -595,7 +605,7 @@ void tessera_manager_fini_kinds(struct tessera_device *tdev)
  */
 const struct tessera_segment *tessera_resource_segment(struct ttm_resource *res)
 {
-	return res->mem_type >= TTM_PL_VRAM ? to_tessera_range(res)->mgr->seg : NULL;
+	return res->mem_type >= TTM_PL_VRAM ? to_tessera_placement(res)->mgr->seg : NULL;
 }
 
 /**
@@ -681,8 +691,8 @@ struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *
 
 	drm_mm_for_each_node_in_range(node, &mgr->mm, offset >> PAGE_SHIFT,
 				      (offset >> PAGE_SHIFT) + 1)
-		if (node->color == TESSERA_NODE_RANGE)
-			return container_of(node, struct tessera_run, node)->range->base.bo;
+		if (node->color == TESSERA_NODE_PLACEMENT)
+			return container_of(node, struct tessera_extent, node)->placement->base.bo;
 
 	return NULL;
 }
@@ -699,7 +709,7 @@ struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *
  */
 bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi, u64 *start)
 {
-	u64 need = tessera_range_footprint(mgr->seg, bytes) >> PAGE_SHIFT;
+	u64 need = tessera_placement_footprint(mgr->seg, bytes) >> PAGE_SHIFT;
 	struct drm_mm_node node = { };
 
 	lockdep_assert_held(&mgr->lock);
@@ -726,7 +736,7 @@ bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 lo, 
  */
 bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi)
 {
-	u64 need = tessera_range_footprint(mgr->seg, bytes), start;
+	u64 need = tessera_placement_footprint(mgr->seg, bytes), start;
 	bool fits;
 
 	mutex_lock(&mgr->lock);
@@ -747,7 +757,7 @@ bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi
  */
 bool tessera_manager_has(struct tessera_manager *mgr, u64 bytes)
 {
-	u64 need = tessera_range_footprint(mgr->seg, bytes), room = 0;
+	u64 need = tessera_placement_footprint(mgr->seg, bytes), room = 0;
 	struct drm_mm_node *entry;
 	u64 start, end;
 

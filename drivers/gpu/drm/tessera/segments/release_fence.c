@@ -38,8 +38,8 @@ static void release_fence_free(struct tessera_release_fence *release)
 
 /**
  * tessera_release_fences_create() - allocate release fences for a placement
- * @release_fences: an empty list; pass it on to a range, or free its contents
- * with tessera_release_fences_destroy()
+ * @release_fences: an empty list; pass it on to a placement, or free its
+ * contents with tessera_release_fences_destroy()
  * @num: number of extents that will be vacated
  *
  * The fence itself is set later, with tessera_release_fences_set().
@@ -156,10 +156,10 @@ void tessera_release_fences_drop_locked(struct tessera_manager *mgr)
 		release_fence_drop_locked(mgr, d);
 }
 
-static int collect_under_extent(struct tessera_manager *mgr, const struct tessera_run *run,
+static int collect_under_extent(struct tessera_manager *mgr, const struct tessera_extent *extent,
 				struct tessera_fences *fences)
 {
-	u64 first = run->node.start, last = first + run->node.size - 1;
+	u64 first = extent->node.start, last = first + extent->node.size - 1;
 	struct tessera_release_fence *d, *next;
 	int ret = 0;
 
@@ -181,7 +181,7 @@ static int collect_under_extent(struct tessera_manager *mgr, const struct tesser
  * tessera_release_fences_collect() - collect the release fences under a
  * placement
  * @mgr: the manager
- * @range: the placement, allocated
+ * @placement: the placement, allocated
  * @fences: zeroed; call tessera_fences_fini() even after a failure
  *
  * Release fences are only added to holes, so none can come under the placement
@@ -189,14 +189,15 @@ static int collect_under_extent(struct tessera_manager *mgr, const struct tesser
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_release_fences_collect(struct tessera_manager *mgr, const struct tessera_range *range,
+int tessera_release_fences_collect(struct tessera_manager *mgr,
+				   const struct tessera_placement *placement,
 				   struct tessera_fences *fences)
 {
-	const struct tessera_run *run;
+	const struct tessera_extent *extent;
 	int ret = 0;
 
-	tessera_range_for_each_run(run, range) {
-		while (!ret && collect_under_extent(mgr, run, fences))
+	tessera_placement_for_each_extent(extent, placement) {
+		while (!ret && collect_under_extent(mgr, extent, fences))
 			ret = tessera_fences_grow(fences);
 		cond_resched();
 	}

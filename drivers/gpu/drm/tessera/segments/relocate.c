@@ -2,10 +2,10 @@
 /**
  * DOC: relocation inside a segment
  *
- * A contiguous range is relocated by changing the place of its node. The old
- * and the new place may overlap, so both are never allocated at once. This file
- * changes the allocator's state only; the caller moves the contents. The part
- * of the old place outside the new one stays allocated until the move is
+ * A contiguous placement is relocated by changing the place of its node. The
+ * old and the new place may overlap, so both are never allocated at once. This
+ * file changes the allocator's state only; the caller moves the contents. The
+ * part of the old place outside the new one stays allocated until the move is
  * queued, so that a failed relocation can be undone.
  */
 
@@ -28,7 +28,7 @@ static void node_outside(struct drm_mm_node *left, u64 start, u64 other, u64 pag
 /**
  * tessera_manager_relocate() - change the place of an extent
  * @mgr: the manager
- * @run: the extent; the reservation of its object is held
+ * @extent: the extent; the reservation of its object is held
  * @offset: the new place in bytes; may overlap the old one
  * @left: on success keeps the rest of the old place allocated until
  * tessera_manager_relocate_finish()
@@ -39,11 +39,11 @@ static void node_outside(struct drm_mm_node *left, u64 start, u64 other, u64 pag
  * Return: 0; -EINVAL for a place that is not in the segment; or -ENOSPC if it
  * is not free.
  */
-int tessera_manager_relocate(struct tessera_manager *mgr, struct tessera_run *run,
+int tessera_manager_relocate(struct tessera_manager *mgr, struct tessera_extent *extent,
 			     u64 offset, struct drm_mm_node *left)
 {
-	u64 pages = run->node.size;
-	u64 start = run->node.start;
+	u64 pages = extent->node.size;
+	u64 start = extent->node.start;
 	int ret;
 
 	if (!IS_ALIGNED(offset, mgr->seg->page_size) || offset > mgr->seg->size ||
@@ -51,17 +51,18 @@ int tessera_manager_relocate(struct tessera_manager *mgr, struct tessera_run *ru
 		return -EINVAL;
 
 	mutex_lock(&mgr->lock);
-	drm_mm_remove_node(&run->node);
-	ret = tessera_run_reserve_locked(mgr, run, offset >> PAGE_SHIFT, pages);
+	drm_mm_remove_node(&extent->node);
+	ret = tessera_extent_reserve_locked(mgr, extent, offset >> PAGE_SHIFT, pages);
 	if (ret) {
 		/* The lock was held since, so the old place is still free. */
-		drm_WARN_ON(&mgr->tdev->drm, tessera_run_reserve_locked(mgr, run, start, pages));
+		drm_WARN_ON(&mgr->tdev->drm,
+			    tessera_extent_reserve_locked(mgr, extent, start, pages));
 	} else {
-		node_outside(left, start, run->node.start, pages);
+		node_outside(left, start, extent->node.start, pages);
 		drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, left));
 	}
 	mutex_unlock(&mgr->lock);
-	run->range->base.start = run->node.start;
+	extent->placement->base.start = extent->node.start;
 
 	return ret;
 }
@@ -69,22 +70,22 @@ int tessera_manager_relocate(struct tessera_manager *mgr, struct tessera_run *ru
 /**
  * tessera_manager_relocate_undo() - undo tessera_manager_relocate()
  * @mgr: the manager
- * @run: the extent
+ * @extent: the extent
  * @offset: its old place, in bytes
  * @left: from tessera_manager_relocate()
  */
-void tessera_manager_relocate_undo(struct tessera_manager *mgr, struct tessera_run *run,
+void tessera_manager_relocate_undo(struct tessera_manager *mgr, struct tessera_extent *extent,
 				   u64 offset, struct drm_mm_node *left)
 {
-	u64 pages = run->node.size;
+	u64 pages = extent->node.size;
 
 	mutex_lock(&mgr->lock);
 	drm_mm_remove_node(left);
-	drm_mm_remove_node(&run->node);
+	drm_mm_remove_node(&extent->node);
 	drm_WARN_ON(&mgr->tdev->drm,
-		    tessera_run_reserve_locked(mgr, run, offset >> PAGE_SHIFT, pages));
+		    tessera_extent_reserve_locked(mgr, extent, offset >> PAGE_SHIFT, pages));
 	mutex_unlock(&mgr->lock);
-	run->range->base.start = run->node.start;
+	extent->placement->base.start = extent->node.start;
 }
 
 /**

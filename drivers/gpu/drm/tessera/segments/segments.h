@@ -26,13 +26,13 @@ struct drm_printer;
 struct task_struct;
 struct tessera_budget_watch;	/* budget.c */
 struct tessera_fences;		/* exec/exec.h */
-struct tessera_range;		/* manager.c */
+struct tessera_placement;	/* manager.c */
 
 /* segments/room.c */
 
 /**
  * enum tessera_room_event - why there may be free space now
- * @TESSERA_ROOM_FREED: a range was freed, for example by a destroyed object
+ * @TESSERA_ROOM_FREED: a placement was freed, for example by a destroyed object
  * @TESSERA_ROOM_RELEASED: a submission in parts released objects it had held
  * @TESSERA_ROOM_UNCLAIMED: the claim of a segment has ended
  * @TESSERA_ROOM_EVENTS: number of events
@@ -148,12 +148,12 @@ void tessera_budget_unwatch(struct tessera_device *tdev, struct tessera_budget_w
 /* segments/manager.c */
 
 /*
- * Fills in the keys of the order of eviction: &tessera_range.last_use, offer
- * and listed. Returns the account that is charged for the placement, without a
- * reference.
+ * Fills in the keys of the order of eviction: &tessera_placement.last_use,
+ * offer and listed. Returns the account that is charged for the placement,
+ * without a reference.
  */
 typedef struct tessera_account *(*tessera_manager_describe_t)(struct ttm_buffer_object *tbo,
-							      struct tessera_range *range);
+							      struct tessera_placement *placement);
 
 /*
  * In &ttm_place.flags, beside TTM's own: ignore another thread's claim of the
@@ -162,33 +162,33 @@ typedef struct tessera_account *(*tessera_manager_describe_t)(struct ttm_buffer_
 #define TESSERA_PLACE_PASSES	BIT(31)
 
 /* Colours of drm_mm nodes; drm_mm itself does not use them here. */
-#define TESSERA_NODE_RANGE	0
+#define TESSERA_NODE_PLACEMENT	0
 #define TESSERA_NODE_LEFT	1
 
 /**
- * struct tessera_run - a contiguous extent of a range
+ * struct tessera_extent - a contiguous piece of a placement
  */
-struct tessera_run {
+struct tessera_extent {
 	/** @node: in &tessera_manager.mm, in pages; under its lock */
 	struct drm_mm_node node;
-	/** @range: the range that it is a part of */
-	struct tessera_range *range;
-	/** @at: index of its first page in the range */
+	/** @placement: the placement that it is a part of */
+	struct tessera_placement *placement;
+	/** @at: index of its first page in the placement */
 	u64 at;
 	/**
 	 * @scanned: the extent that was added to the same drm_mm scan before
 	 * it, or NULL
 	 */
-	struct tessera_run *scanned;
+	struct tessera_extent *scanned;
 };
 
 /**
- * struct tessera_range - the placement of an object in a segment
+ * struct tessera_placement - the placement of an object in a segment
  *
  * One extent, or several if the object need not be contiguous.
- * tessera_range_at() tells where each byte is; no other code computes that.
+ * tessera_placement_at() tells where each byte is; no other code computes that.
  */
-struct tessera_range {
+struct tessera_placement {
 	/**
 	 * @base: TTM's part; &ttm_resource.start is the first page of the first
 	 * extent, relative to the segment
@@ -197,14 +197,14 @@ struct tessera_range {
 	/** @mgr: manager of its segment */
 	struct tessera_manager *mgr;
 	/**
-	 * @runs: the extents in the order of the object's bytes; they change
+	 * @extents: the extents in the order of the object's bytes; they change
 	 * under the object's resv
 	 */
-	struct tessera_run *runs;
-	/** @num_runs: number of elements of @runs, never 0 */
-	u32 num_runs;
-	/** @one: storage of @runs if there is only one extent */
-	struct tessera_run one;
+	struct tessera_extent *extents;
+	/** @num_extents: number of elements of @extents, never 0 */
+	u32 num_extents;
+	/** @one: storage of @extents if there is only one extent */
+	struct tessera_extent one;
 	/** @pages: sum of all extents */
 	u64 pages;
 	/**
@@ -225,7 +225,8 @@ struct tessera_range {
 	 */
 	struct rb_node order;
 	/**
-	 * @last_use: &tessera_bo.last_use when the range was sorted into @order
+	 * @last_use: &tessera_bo.last_use when the placement was sorted into
+	 * @order
 	 */
 	u64 last_use;
 	/**
@@ -235,7 +236,7 @@ struct tessera_range {
 	/** @listed: its object is on a residency list */
 	bool listed;
 	/**
-	 * @declared: a job declares the range owned to the device (strict
+	 * @declared: a job declares the placement owned to the device (strict
 	 * mode). Cleared when the contents have left. Under the object's resv.
 	 */
 	bool declared;
@@ -246,9 +247,12 @@ struct tessera_range {
 	struct list_head release_fences;
 };
 
-/* Iterate over the extents of a range, in the order of the object's bytes. */
-#define tessera_range_for_each_run(run, range)	\
-	for ((run) = (range)->runs; (run) < (range)->runs + (range)->num_runs; (run)++)
+/*
+ * Iterate over the extents of a placement, in the order of the object's bytes.
+ */
+#define tessera_placement_for_each_extent(run, placement)                                          \
+	for ((run) = (placement)->extents;                                                         \
+	     (run) < (placement)->extents + (placement)->num_extents; (run)++)
 
 /**
  * struct tessera_manager - allocator of one segment
@@ -264,10 +268,10 @@ struct tessera_manager {
 	 */
 	tessera_manager_describe_t describe;
 	/**
-	 * @freed: called for each range before its pages become free; may be
-	 * NULL
+	 * @freed: called for each placement before its pages become free; may
+	 * be NULL
 	 */
-	void (*freed)(struct tessera_manager *mgr, struct tessera_range *range);
+	void (*freed)(struct tessera_manager *mgr, struct tessera_placement *placement);
 	/** @lock: protects all below and the nodes of extents; a leaf */
 	struct mutex lock;
 	/** @release_fences: interval tree of &struct tessera_release_fence */
@@ -284,8 +288,8 @@ struct tessera_manager {
 	 */
 	struct list_head tenants;
 	/**
-	 * @looked: number of ranges that iterations of the order of eviction
-	 * have visited
+	 * @looked: number of placements that iterations of the order of
+	 * eviction have visited
 	 */
 	u64 looked;
 	/** @mm: the segment in pages */
@@ -298,9 +302,9 @@ struct tessera_manager {
 	u64 scanout;
 };
 
-static inline struct tessera_range *to_tessera_range(struct ttm_resource *res)
+static inline struct tessera_placement *to_tessera_placement(struct ttm_resource *res)
 {
-	return container_of(res, struct tessera_range, base);
+	return container_of(res, struct tessera_placement, base);
 }
 
 void tessera_manager_init_kinds(struct tessera_device *tdev);
@@ -316,13 +320,14 @@ struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_
 
 u64 tessera_manager_used(struct tessera_device *tdev, u32 seg_index);
 
-u64 tessera_range_bytes(struct tessera_range *range);
-u64 tessera_range_offset(struct tessera_range *range);
-u64 tessera_range_at(const struct tessera_range *range, u64 at, u64 *left);
-struct tessera_run *tessera_range_run(const struct tessera_range *range, u64 offset);
-u64 tessera_run_offset(const struct tessera_run *run);
-u64 tessera_run_bytes(const struct tessera_run *run);
-u64 tessera_range_footprint(const struct tessera_segment *seg, u64 bytes);
+u64 tessera_placement_bytes(struct tessera_placement *placement);
+u64 tessera_placement_offset(struct tessera_placement *placement);
+u64 tessera_placement_at(const struct tessera_placement *placement, u64 at, u64 *left);
+struct tessera_extent *tessera_placement_extent(const struct tessera_placement *placement,
+						u64 offset);
+u64 tessera_extent_offset(const struct tessera_extent *extent);
+u64 tessera_extent_bytes(const struct tessera_extent *extent);
+u64 tessera_placement_footprint(const struct tessera_segment *seg, u64 bytes);
 struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *mgr,
 							u64 offset);
 bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi);
@@ -330,12 +335,13 @@ bool tessera_manager_has(struct tessera_manager *mgr, u64 bytes);
 
 bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi, u64 *start);
 
-int tessera_run_reserve_locked(struct tessera_manager *mgr, struct tessera_run *run, u64 start,
-			       u64 pages);
+int tessera_extent_reserve_locked(struct tessera_manager *mgr, struct tessera_extent *extent,
+				  u64 start, u64 pages);
 
-struct tessera_tenant *tessera_range_tenant(struct tessera_manager *mgr,
-					    struct tessera_range *range);
-void tessera_range_reorder_locked(struct tessera_manager *mgr, struct tessera_range *range);
+struct tessera_tenant *tessera_placement_tenant(struct tessera_manager *mgr,
+						struct tessera_placement *placement);
+void tessera_placement_reorder_locked(struct tessera_manager *mgr,
+				      struct tessera_placement *placement);
 
 int tessera_manager_claim(struct tessera_manager *mgr, unsigned int state);
 void tessera_manager_unclaim(struct tessera_manager *mgr);
@@ -379,14 +385,15 @@ void tessera_release_fences_set(struct list_head *release_fences, struct dma_fen
 void tessera_release_fences_add_locked(struct tessera_manager *mgr, u64 start, u64 pages,
 				       struct list_head *release_fences);
 void tessera_release_fences_drop_locked(struct tessera_manager *mgr);
-int tessera_release_fences_collect(struct tessera_manager *mgr, const struct tessera_range *range,
+int tessera_release_fences_collect(struct tessera_manager *mgr,
+				   const struct tessera_placement *placement,
 				   struct tessera_fences *fences);
 struct dma_fence *tessera_release_fences_find(struct tessera_manager *mgr, u64 lo, u64 hi);
 
 /* segments/relocate.c */
-int tessera_manager_relocate(struct tessera_manager *mgr, struct tessera_run *run,
+int tessera_manager_relocate(struct tessera_manager *mgr, struct tessera_extent *extent,
 			     u64 offset, struct drm_mm_node *left);
-void tessera_manager_relocate_undo(struct tessera_manager *mgr, struct tessera_run *run,
+void tessera_manager_relocate_undo(struct tessera_manager *mgr, struct tessera_extent *extent,
 				   u64 offset, struct drm_mm_node *left);
 void tessera_manager_relocate_finish(struct tessera_manager *mgr, struct drm_mm_node *left,
 				     struct list_head *release_fences);

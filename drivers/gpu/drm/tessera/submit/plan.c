@@ -237,7 +237,7 @@ static int evict_foreign(struct tessera_submit_run *run, u32 index)
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 
 	if (!seg || seg->id != block->seg ||
-	    !tessera_range_run(tessera_bo_range(bo), block->start))
+	    !tessera_placement_extent(tessera_bo_placement(bo), block->start))
 		return 0;
 	if (tessera_hold_keeps_off(bo, run->seniority))
 		return -EAGAIN;

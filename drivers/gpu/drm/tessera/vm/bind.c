@@ -264,7 +264,7 @@ static bool op_source(const struct bind_op *op, struct tessera_pt_source *source
 	}
 
 	return op->shows && tessera_remap_source(op->bo, tessera_bo_segment(op->bo),
-					      tessera_bo_range(op->bo), &mapping, source);
+					      tessera_bo_placement(op->bo), &mapping, source);
 }
 
 static int op_prepare(struct bind *bind, struct bind_op *op)

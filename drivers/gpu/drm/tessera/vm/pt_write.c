@@ -21,7 +21,7 @@
 #define GROUP		16U	/* entries of a leaf of 64 KiB */
 
 /* Consecutive entries that one packet can write. */
-struct run {
+struct extent {
 	u64 value, step;
 	u32 first, count;
 	bool groups;
@@ -38,52 +38,52 @@ static u64 entry_of(const struct tessera_pt *pt, u32 index)
 	return ((struct tessera_pt *)(uintptr_t)slot)->entry;
 }
 
-static void run_of_groups(const struct tessera_pt *pt, u32 end, struct run *run)
+static void extent_of_groups(const struct tessera_pt *pt, u32 end, struct extent *extent)
 {
-	u32 i = run->first + GROUP;
+	u32 i = extent->first + GROUP;
 
-	run->groups = true;
-	run->step = GROUP * TSR_PAGE_SIZE;
-	while (i + GROUP <= end && pt->slot[i] == run->value +
-	       (i - run->first) / GROUP * run->step)
+	extent->groups = true;
+	extent->step = GROUP * TSR_PAGE_SIZE;
+	while (i + GROUP <= end && pt->slot[i] == extent->value +
+	       (i - extent->first) / GROUP * extent->step)
 		i += GROUP;
-	run->count = i - run->first;
+	extent->count = i - extent->first;
 }
 
-static void run_of_entries(const struct tessera_pt *pt, u32 end, struct run *run)
+static void extent_of_entries(const struct tessera_pt *pt, u32 end, struct extent *extent)
 {
-	u32 i = run->first + 1;
+	u32 i = extent->first + 1;
 
 	if (i < end)
-		run->step = entry_of(pt, i) - run->value;
-	while (i < end && entry_of(pt, i) == run->value + (i - run->first) * run->step)
+		extent->step = entry_of(pt, i) - extent->value;
+	while (i < end && entry_of(pt, i) == extent->value + (i - extent->first) * extent->step)
 		i++;
-	run->count = i - run->first;
+	extent->count = i - extent->first;
 }
 
 /* Find the entries from @first on that one packet can write. */
-static struct run run_at(const struct tessera_pt *pt, u32 first, u32 end)
+static struct extent extent_at(const struct tessera_pt *pt, u32 first, u32 end)
 {
-	struct run run = { .value = entry_of(pt, first), .first = first };
-	bool group = !pt->level && (run.value & TSR_PTE_64K);
+	struct extent extent = { .value = entry_of(pt, first), .first = first };
+	bool group = !pt->level && (extent.value & TSR_PTE_64K);
 
 	/* A partial group of 64 KiB is written as single entries. */
 	if (group && first % GROUP == 0 && first + GROUP <= end)
-		run_of_groups(pt, end, &run);
+		extent_of_groups(pt, end, &extent);
 	else
-		run_of_entries(pt, end, &run);
+		extent_of_entries(pt, end, &extent);
 
-	return run;
+	return extent;
 }
 
-static u32 count_runs(const struct tessera_pt *pt, u32 first, u32 end)
+static u32 count_extents(const struct tessera_pt *pt, u32 first, u32 end)
 {
-	u32 runs = 0;
+	u32 extents = 0;
 
-	for (; first < end; runs++)
-		first += run_at(pt, first, end).count;
+	for (; first < end; extents++)
+		first += extent_at(pt, first, end).count;
 
-	return runs;
+	return extents;
 }
 
 static void put_words(__le32 *at, const u32 *words, u32 dwords)
@@ -94,36 +94,36 @@ static void put_words(__le32 *at, const u32 *words, u32 dwords)
 		at[i] = cpu_to_le32(words[i]);
 }
 
-static void put_write(__le32 *at, const struct tessera_pt_page *table, const struct run *run,
+static void put_write(__le32 *at, const struct tessera_pt_page *table, const struct extent *extent,
 		      u32 flags)
 {
-	u64 addr = table->addr + run->first * sizeof(__le64);
+	u64 addr = table->addr + extent->first * sizeof(__le64);
 
 	flags |= table->cpu ? 0 : TSR_PTES_VRAM;
 	put_words(at, (u32 []) {
-		TSR_PKT_HEADER(TSR_OP_WRITE_PTES, flags, TSR_WRITE_PTES_DWORDS), run->count,
+		TSR_PKT_HEADER(TSR_OP_WRITE_PTES, flags, TSR_WRITE_PTES_DWORDS), extent->count,
 		lower_32_bits(addr), upper_32_bits(addr),
-		lower_32_bits(run->value), upper_32_bits(run->value),
-		lower_32_bits(run->step), upper_32_bits(run->step),
+		lower_32_bits(extent->value), upper_32_bits(extent->value),
+		lower_32_bits(extent->step), upper_32_bits(extent->step),
 	}, TSR_WRITE_PTES_DWORDS);
 }
 
-static int write_runs(struct tessera_paging_batch *batch, const struct tessera_pt_page *table,
-		      u32 runs)
+static int write_extents(struct tessera_paging_batch *batch, const struct tessera_pt_page *table,
+			 u32 extents)
 {
 	u32 first = table->dirty_first;
 	struct tessera_paging_job *pjob;
 	__le32 *at;
 
-	at = tessera_paging_reserve(batch, runs * TSR_WRITE_PTES_DWORDS, &pjob);
+	at = tessera_paging_reserve(batch, extents * TSR_WRITE_PTES_DWORDS, &pjob);
 	if (IS_ERR(at))
 		return PTR_ERR(at);
 	while (first < table->dirty_end) {
-		struct run run = run_at(&table->pt, first, table->dirty_end);
+		struct extent extent = extent_at(&table->pt, first, table->dirty_end);
 
-		put_write(at, table, &run, run.groups ? TSR_PTES_GROUPS : 0);
+		put_write(at, table, &extent, extent.groups ? TSR_PTES_GROUPS : 0);
 		at += TSR_WRITE_PTES_DWORDS;
-		first += run.count;
+		first += extent.count;
 	}
 
 	return 0;
@@ -131,7 +131,7 @@ static int write_runs(struct tessera_paging_batch *batch, const struct tessera_p
 
 static int write_list(struct tessera_paging_batch *batch, const struct tessera_pt_page *table)
 {
-	struct run run = {
+	struct extent extent = {
 		.first = table->dirty_first,
 		.count = table->dirty_end - table->dirty_first,
 	};
@@ -146,10 +146,10 @@ static int write_list(struct tessera_paging_batch *batch, const struct tessera_p
 	list = tessera_paging_list_create(pjob);
 	if (IS_ERR(list))
 		return PTR_ERR(list);
-	for (i = 0; i < run.count; i++)
-		list->cpu[i] = cpu_to_le64(entry_of(&table->pt, run.first + i));
-	run.value = list->dma;
-	put_write(at, table, &run, TSR_PTES_LIST);
+	for (i = 0; i < extent.count; i++)
+		list->cpu[i] = cpu_to_le64(entry_of(&table->pt, extent.first + i));
+	extent.value = list->dma;
+	put_write(at, table, &extent, TSR_PTES_LIST);
 
 	return 0;
 }
@@ -163,9 +163,10 @@ static int write_list(struct tessera_paging_batch *batch, const struct tessera_p
  */
 int tessera_pt_write(struct tessera_paging_batch *batch, const struct tessera_pt_page *table)
 {
-	u32 runs = count_runs(&table->pt, table->dirty_first, table->dirty_end);
+	u32 extents = count_extents(&table->pt, table->dirty_first, table->dirty_end);
 
-	return runs <= WRITE_PACKETS ? write_runs(batch, table, runs) : write_list(batch, table);
+	return extents <= WRITE_PACKETS ? write_extents(batch, table, extents) :
+					  write_list(batch, table);
 }
 
 /**

@@ -60,14 +60,14 @@ struct remap {
  * @bo: the mapped object
  * @seg: the segment the object is in, or NULL; for an aperture the object must
  * have its pages
- * @range: the object's placement there, or NULL
+ * @placement: the object's placement there, or NULL
  * @mapping: the mapping
  * @source: receives the memory
  *
  * Return: false if the mapping is to point to nothing.
  */
 bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *seg,
-			  const struct tessera_range *range,
+			  const struct tessera_placement *placement,
 			  const struct tessera_mapping *mapping, struct tessera_pt_source *source)
 {
 	u64 at = mapping->base.gem.offset;
@@ -85,8 +85,8 @@ bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *s
 		source->pages = tt->dma_address + (at >> TSR_PAGE_SHIFT);
 	} else {
 		source->bits |= TSR_PTE_VRAM;
-		source->addr = seg->base + tessera_range_at(range, at, NULL);
-		source->pages = range->addrs ? range->addrs + (at >> TSR_PAGE_SHIFT) : NULL;
+		source->addr = seg->base + tessera_placement_at(placement, at, NULL);
+		source->pages = placement->addrs ? placement->addrs + (at >> TSR_PAGE_SHIFT) : NULL;
 	}
 
 	return true;
@@ -327,7 +327,7 @@ static int map_all(struct drm_gpuvm_bo *vm_bo)
 	int ret = 0;
 
 	drm_gpuvm_bo_for_each_va(va, vm_bo) {
-		if (!tessera_remap_source(bo, tessera_bo_segment(bo), tessera_bo_range(bo),
+		if (!tessera_remap_source(bo, tessera_bo_segment(bo), tessera_bo_placement(bo),
 					  to_tessera_mapping(va), &source))
 			return 0;
 		ret = tessera_page_tables_reserve(pts_of(vm_bo),

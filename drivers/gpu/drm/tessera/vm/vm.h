@@ -489,7 +489,7 @@ struct dma_fence *tessera_remap_push(struct tessera_bo *bo, struct tessera_pagin
 void tessera_remap_drop(struct tessera_bo *bo);
 struct dma_fence *tessera_remap_users(struct tessera_bo *bo);
 bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *seg,
-			  const struct tessera_range *range,
+			  const struct tessera_placement *placement,
 			  const struct tessera_mapping *mapping, struct tessera_pt_source *source);
 int tessera_remap_show(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num);
 void tessera_remap_hide(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num);
