@@ -41,7 +41,7 @@ static int claim_init(struct kunit *test)
 	c->mgr.tdev = drm_kunit_helper_alloc_drm_device(test, dev, struct tessera_device, drm,
 							DRIVER_GEM);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, c->mgr.tdev);
-	KUNIT_ASSERT_EQ(test, tessera_room_init(c->mgr.tdev), 0);
+	KUNIT_ASSERT_EQ(test, tessera_space_events_init(c->mgr.tdev), 0);
 	mutex_init(&c->mgr.lock);
 	INIT_WORK(&c->work, run_step);
 	test->priv = c;

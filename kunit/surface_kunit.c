@@ -145,7 +145,7 @@ FUNCTION_IS(tessera_plan_map_find_gap, u64 (*)(struct tessera_plan_map *map, u32
 FUNCTION_IS(tessera_manager_fits, bool (*)(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi));
 FUNCTION_IS(tessera_placement_footprint, u64 (*)(const struct tessera_segment *seg, u64 bytes));
 
-struct room {
+struct plan {
 	struct tessera_plan_map map;
 	struct tessera_plan_map_seg seg;
 	struct tessera_plan_map_node node[TESSERA_NUM_TWINS + 2];
@@ -157,23 +157,23 @@ struct room {
  */
 static void test_same_path(struct kunit *test)
 {
-	struct room *room = kunit_kzalloc(test, sizeof(*room), GFP_KERNEL);
+	struct plan *plan = kunit_kzalloc(test, sizeof(*plan), GFP_KERNEL);
 	u64 segment = 1 << 20;
 	u32 i, prev;
 
-	KUNIT_ASSERT_NOT_NULL(test, room);
-	room->map.seg = &room->seg;
-	room->map.node = room->node;
-	room->map.n_seg = 1;
-	room->map.n_node = TESSERA_NUM_TWINS;
-	tessera_plan_map_reset(&room->map, &segment);
+	KUNIT_ASSERT_NOT_NULL(test, plan);
+	plan->map.seg = &plan->seg;
+	plan->map.node = plan->node;
+	plan->map.n_seg = 1;
+	plan->map.n_node = TESSERA_NUM_TWINS;
+	tessera_plan_map_reset(&plan->map, &segment);
 	for (i = 0; i < TESSERA_NUM_TWINS; i++) {
-		u64 at = tessera_plan_map_find_hole(&room->map, 0, BYTES, TSR_PAGE_SIZE, &prev);
+		u64 at = tessera_plan_map_find_hole(&plan->map, 0, BYTES, TSR_PAGE_SIZE, &prev);
 
 		KUNIT_EXPECT_EQ(test, at, i * BYTES);
-		tessera_plan_map_insert(&room->map, prev, i, at, BYTES);
+		tessera_plan_map_insert(&plan->map, prev, i, at, BYTES);
 	}
-	KUNIT_EXPECT_EQ(test, room->seg.used, TESSERA_NUM_TWINS * BYTES);
+	KUNIT_EXPECT_EQ(test, plan->seg.used, TESSERA_NUM_TWINS * BYTES);
 }
 
 struct geometry_case {

@@ -66,11 +66,11 @@ static void trim_choice(struct kunit *test)
 	setting_init(&s, 10, 20, 16);
 	KUNIT_EXPECT_EQ(test, tessera_trim_add(&s.trim, 15, BIT(0) | BIT(1)), 0);
 	KUNIT_EXPECT_EQ(test, s.trim.bytes, 0);
-	KUNIT_EXPECT_EQ(test, s.segs[1].room, 5);
+	KUNIT_EXPECT_EQ(test, s.segs[1].available, 5);
 	KUNIT_EXPECT_EQ(test, tessera_trim_add(&s.trim, 12, BIT(0) | BIT(1)), 0);
 	KUNIT_EXPECT_EQ(test, s.trim.bytes, 2);
 	KUNIT_EXPECT_EQ(test, s.trim.set, BIT(0));
-	KUNIT_EXPECT_EQ(test, s.segs[0].room, 0);
+	KUNIT_EXPECT_EQ(test, s.segs[0].available, 0);
 	KUNIT_EXPECT_EQ(test, tessera_trim_add(&s.trim, 17, BIT(2)), 0);
 	KUNIT_EXPECT_EQ(test, s.trim.bytes, 10);
 	KUNIT_EXPECT_EQ(test, s.trim.set, BIT(0) | BIT(2));

@@ -218,7 +218,7 @@ void oracle_generate(struct oracle_case *c, u64 seed)
 void oracle_generate_tight(struct oracle_case *c, u64 seed)
 {
 	struct rng r = { .state = seed * 0xd1342543de82ef95ULL + 3 };
-	u64 room = 0;
+	u64 space = 0;
 	u32 i, n;
 
 	memset(c, 0, offsetof(struct oracle_case, op));
@@ -233,7 +233,7 @@ void oracle_generate_tight(struct oracle_case *c, u64 seed)
 		make_segs(c, &r);
 	} while (c->in.n_segs == 1 && !one_in(&r, 4));
 	for (i = 0; i < c->in.n_segs; i++)
-		room += c->segs[i].commit ?: c->segs[i].size;
+		space += c->segs[i].commit ?: c->segs[i].size;
 	n = 6 + rnd(&r, ORACLE_ALLOCS - 6);
 	c->in.n_allocs = 1 + n;
 	c->allocs[0].flags = TESSERA_SPLIT_ALLOC_NULL;
@@ -241,7 +241,7 @@ void oracle_generate_tight(struct oracle_case *c, u64 seed)
 		struct tessera_split_alloc *a = &c->allocs[i];
 
 		make_alloc(c, &r, i, 1);
-		a->size = 1 + rnd(&r, 1 + 3 * (u32)room / (2 * n));
+		a->size = 1 + rnd(&r, 1 + 3 * (u32)space / (2 * n));
 		if (one_in(&r, 2))
 			a->align = 0;
 		c->entries[i - 1].alloc_index = i;

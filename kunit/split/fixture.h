@@ -99,7 +99,7 @@ static inline struct tessera_split_block *add_block(struct fixture *f, u32 seg,
  *
  * An offset outside of segment 0 has the segment in front, such as "b16".
  */
-static inline int op_text(const struct tessera_split_op *op, char *to, size_t room)
+static inline int op_text(const struct tessera_split_op *op, char *to, size_t size)
 {
 	u32 at = div_u64(op->off, MIB), from = div_u64(op->src, MIB);
 	char seg[2] = { op->seg ? 'a' + op->seg : 0 };
@@ -107,19 +107,19 @@ static inline int op_text(const struct tessera_split_op *op, char *to, size_t ro
 
 	switch (op->type) {
 	case TESSERA_SPLIT_EVICT_FOREIGN:
-		return scnprintf(to, room, "-#%u ", op->id);
+		return scnprintf(to, size, "-#%u ", op->id);
 	case TESSERA_SPLIT_EVICT:
-		return scnprintf(to, room, "-%c%s ", names[op->id],
+		return scnprintf(to, size, "-%c%s ", names[op->id],
 				 op->flags & TESSERA_SPLIT_OP_CLEAN ? "~" : "");
 	case TESSERA_SPLIT_MOVE:
-		return scnprintf(to, room, "%c@%s%u>%s%u ", names[op->id], src,
+		return scnprintf(to, size, "%c@%s%u>%s%u ", names[op->id], src,
 				 from, seg, at);
 	case TESSERA_SPLIT_PAGE_IN:
-		return scnprintf(to, room, "+%c@%s%u ", names[op->id], seg, at);
+		return scnprintf(to, size, "+%c@%s%u ", names[op->id], seg, at);
 	case TESSERA_SPLIT_PIN:
-		return scnprintf(to, room, "!%c@%s%u ", names[op->id], seg, at);
+		return scnprintf(to, size, "!%c@%s%u ", names[op->id], seg, at);
 	default:
-		return scnprintf(to, room, "[%x,%x)%u%s ", op->start, op->end,
+		return scnprintf(to, size, "[%x,%x)%u%s ", op->start, op->end,
 				 op->count,
 				 op->flags & TESSERA_SPLIT_OP_LAST ? "." : "");
 	}

@@ -5,7 +5,7 @@
 #include "pure/plan_map.h"
 
 #define NODES	4U
-#define ROOM	2U
+#define CAPACITY	2U
 
 struct small_map {
 	struct tessera_plan_map map;
@@ -26,11 +26,11 @@ static struct small_map *four_nodes(struct kunit *test)
 	s->map.n_seg = 1;
 	s->map.n_node = NODES;
 	s->seg.heap = s->heap;
-	s->seg.max_heap = ROOM;
+	s->seg.max_heap = CAPACITY;
 	tessera_plan_map_reset(&s->map, &size);
 	for (i = 0; i < NODES; i++)
 		tessera_plan_map_insert(&s->map, i ? i - 1 : s->seg.head, i, i, 1);
-	memset(s->heap + ROOM, 0x5a, sizeof(*s->heap) * (NODES - ROOM));
+	memset(s->heap + CAPACITY, 0x5a, sizeof(*s->heap) * (NODES - CAPACITY));
 	return s;
 }
 
@@ -41,13 +41,13 @@ static void heap_is_bounded(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < NODES; i++)
-		KUNIT_EXPECT_EQ(test, tessera_plan_map_heap_push(&s->map, i, i), i < ROOM);
-	KUNIT_EXPECT_EQ(test, s->seg.n_heap, ROOM);
-	KUNIT_EXPECT_EQ(test, s->heap[ROOM].node, 0x5a5a5a5a);
+		KUNIT_EXPECT_EQ(test, tessera_plan_map_heap_push(&s->map, i, i), i < CAPACITY);
+	KUNIT_EXPECT_EQ(test, s->seg.n_heap, CAPACITY);
+	KUNIT_EXPECT_EQ(test, s->heap[CAPACITY].node, 0x5a5a5a5a);
 	/* A refused block stays protected. */
 	for (i = 0; i < NODES; i++)
-		KUNIT_EXPECT_EQ(test, s->node[i].prot, i >= ROOM);
-	KUNIT_EXPECT_EQ(test, s->seg.kept, NODES - ROOM);
+		KUNIT_EXPECT_EQ(test, s->node[i].prot, i >= CAPACITY);
+	KUNIT_EXPECT_EQ(test, s->seg.kept, NODES - CAPACITY);
 	/* Removing a victim makes space for another one. */
 	tessera_plan_map_heap_remove(&s->map, 0);
 	tessera_plan_map_protect(&s->map, 3, false);

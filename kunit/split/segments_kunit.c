@@ -174,7 +174,7 @@ static struct many *many_items(struct kunit *test, u32 n, u64 size, u32 mask)
 	m->pack.budget = BIT_ULL(40);
 	for (i = 0; i < 2; i++) {
 		m->seg[i].granularity = 1;
-		m->seg[i].room = U64_MAX;
+		m->seg[i].available = U64_MAX;
 		m->gap[i].end = 1000;
 		m->gap[i].seg = i;
 	}

@@ -265,7 +265,7 @@ bool oracle_run_windows(struct oracle *o, struct oracle_case *c,
 	oracle_judge_begin(o, &c->in);
 	if (tessera_split_cursor_size(&c->in) > sizeof(w->mem) ||
 	    tessera_split_scratch_size(&c->in) > sizeof(w->scratch))
-		return FAIL(o, "no room");
+		return FAIL(o, "no space");
 	memset(w->mem, 0xa5, sizeof(w->mem));
 	ret = tessera_split_begin(&c->in, w->mem, sizeof(w->mem), w->scratch,
 				  sizeof(w->scratch), &w->cur, &w->plan);

@@ -444,9 +444,9 @@ static void test_damaged(void)
         TsrTest *to;
 
         for (int i = 0; i < 1 + round % 4; i++) {
-            gsize room = MIN(bytes - from - 4096, 20000);
+            gsize space = MIN(bytes - from - 4096, 20000);
 
-            copy[from + g_test_rand_int_range(0, room)] = g_test_rand_int();
+            copy[from + g_test_rand_int_range(0, space)] = g_test_rand_int();
         }
         g_assert_true(g_file_set_contents(path, copy, bytes, NULL));
         to = tsr_load(t, PROPS, path, &status);

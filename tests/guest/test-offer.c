@@ -109,7 +109,7 @@ static void kept_without_pressure(void)
  * An offered object is evicted first and without a copy. Its lost contents read
  * as zero.
  */
-static void dropped_for_room(void)
+static void dropped_for_space(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), vis = tsr_bit(tsr_seg_visible(&dev));
@@ -647,7 +647,7 @@ static void bad_input(void)
 
 static const struct tap_test tests[] = {
 	{ "RES-8 kept without pressure", kept_without_pressure, 0, 0 },
-	{ "RES-8 PAGE-7 dropped for space, first and without a copy", dropped_for_room, 0, 0 },
+	{ "RES-8 PAGE-7 dropped for space, first and without a copy", dropped_for_space, 0, 0 },
 	{ "RES-8 lost contents read as zero", lost_reads_as_zero, 0, 0 },
 	{ "RES-8 in the order of priorities", by_priority, 0, 0 },
 	{ "RES-8 SEG-7 a reclaimed object is evicted in its normal turn", reclaimed_is_one_of_many,

@@ -322,7 +322,7 @@ static void leaving(void)
  * A submission that waits for space. The object that occupies it was closed,
  * and is destroyed when a foreign fence signals.
  */
-static void submit_without_room(struct tsr_client *client)
+static void submit_without_space(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
 	const struct drm_tessera_query_segment *hidden = tsr_seg_hidden(&dev);
@@ -342,7 +342,7 @@ static void submit_without_room(struct tsr_client *client)
 }
 
 /* A reset ends such a submission with -EIO, without waiting for the fence. */
-static void without_room(void)
+static void without_space(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_foreign *foreign = tsr_foreign_need();
@@ -350,7 +350,7 @@ static void without_room(void)
 
 	tsr_pci_can_reset();
 	fence = tsr_foreign_fence(foreign);
-	tsr_client_start(&client, submit_without_room, 0);
+	tsr_client_start(&client, submit_without_space, 0);
 	tsr_wait_for(client.state->begun);
 	tsr_wait_for(tsr_client_asleep(&client));
 	require(!client.state->returned);
@@ -480,7 +480,7 @@ static const struct tap_test tests[] = {
 	  behind_a_fence_of_an_object, 0, 0 },
 	{ "a function reset beside foreign fences of objects", others_go_on, 0, 0 },
 	{ "a function reset beside an eviction that has not ended", leaving, 0, 0 },
-	{ "a function reset beside a submission that waits for space", without_room, 0, 0 },
+	{ "a function reset beside a submission that waits for space", without_space, 0, 0 },
 	{ "a function reset beside contexts that come and go", contexts_come_and_go, 0, 0 },
 };
 

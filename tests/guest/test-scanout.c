@@ -358,7 +358,7 @@ static void foreign_fences(void)
  * A framebuffer that needed evictions before it could be shown no longer counts
  * towards the scanout limit after it was switched off.
  */
-static void room_is_made_again(void)
+static void scanout_bytes_are_returned(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&kms.dev);
@@ -562,7 +562,8 @@ static const struct tap_test tests[] = {
 	{ "a commit waits a limited time for objects being destroyed", waits_for_a_moment, 0, 0 },
 	{ "a commit waits a limited time for a reservation", waits_for_a_lock, 0, 0 },
 	{ "a commit and foreign fences", foreign_fences, 0, 0 },
-	{ "a framebuffer that is switched off leaves the scanout limit", room_is_made_again, 0, 0 },
+	{ "a framebuffer that is switched off leaves the scanout limit", scanout_bytes_are_returned,
+	  0, 0 },
 	{ "a commit does not wait for a submission in parts", parts_hold_up_none, 0, 0 },
 	{ "LOCK-22 a client cannot show an object that it has locked", locks_keep_out, 0, 0 },
 	{ "LOCK-30 other clients can show a locked object", locks_of_others, 0, 0 },

@@ -211,7 +211,7 @@ static void wait_at_gate(struct tsr_client *client, bool known)
  * it gives its turn back if it has to wait for objects that are being
  * destroyed.
  */
-static uint32_t first_turns(const struct tsr_trace *trace, uint64_t *clients, uint32_t room)
+static uint32_t first_turns(const struct tsr_trace *trace, uint64_t *clients, uint32_t max)
 {
 	uint32_t num = 0, i;
 
@@ -222,7 +222,7 @@ static uint32_t first_turns(const struct tsr_trace *trace, uint64_t *clients, ui
 			;
 		if (i < num)
 			continue;
-		require(num < room);
+		require(num < max);
 		clients[num++] = client;
 	}
 	return num;
@@ -617,12 +617,12 @@ static void four_in_flight(struct tsr_client *client)
 /* ---- B: one small job at a time, and the jobs that run before it ----- */
 
 /* Contexts of the jobs armed on the engine, in order of arming. */
-static size_t armed_contexts(const struct tsr_trace *trace, uint32_t *ctx, size_t room)
+static size_t armed_contexts(const struct tsr_trace *trace, uint32_t *ctx, size_t max)
 {
 	size_t n = 0;
 
 	tsr_trace_for_each(trace, "split_part", ev) {
-		require(n < room);
+		require(n < max);
 		ctx[n++] = (uint32_t)tsr_event_u64(ev, "ctx");
 	}
 	return n;

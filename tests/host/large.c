@@ -77,7 +77,7 @@ static bool do_op(struct world *w, const struct tessera_split_op *op)
 }
 
 /* True if one more allocation fits beside those that the part touched. */
-static bool has_room(const struct world *w, u32 id)
+static bool has_space(const struct world *w, u32 id)
 {
 	u32 n = w->in->allocs[id].size, run = 0, i;
 	u32 align = max_t(u32, w->in->allocs[id].align, 1);
@@ -115,7 +115,8 @@ static bool pass_part(struct world *w, const struct tessera_split_op *op)
 		return !w->why;
 	if (!(op->flags & TESSERA_SPLIT_OP_FORCED) && end + 1 < in->n_entries &&
 	    in->entries[end + 1].split_offset != op->end &&
-	    (w->touched[in->entries[end].alloc_index] || has_room(w, in->entries[end].alloc_index)))
+	    (w->touched[in->entries[end].alloc_index] ||
+	     has_space(w, in->entries[end].alloc_index)))
 		w->why = "cut without need";
 	memset(w->touched, 0, in->n_allocs);
 	memset(w->pinned, 0, in->n_allocs);

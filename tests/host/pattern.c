@@ -94,16 +94,16 @@ static void make_entries(struct job *job, enum pattern p, u32 n, u32 n_allocs)
  * @n_entries: length of the patch list
  * @n_allocs: distinct allocations
  * @n_slots: slots, used in turn
- * @room: allocations of equal size that fit at once
+ * @space: allocations of equal size that fit at once
  */
 void job_make(struct job *job, enum pattern pattern, u32 n_entries, u32 n_allocs, u32 n_slots,
-	      u32 room)
+	      u32 space)
 {
 	u64 state = 7;
 	u32 i;
 
 	memset(job, 0, sizeof(*job));
-	job->seg.size = room * 8 * UNIT;
+	job->seg.size = space * 8 * UNIT;
 	job->seg.granularity = 4096;
 	job->allocs = calloc(n_allocs + 1, sizeof(*job->allocs));
 	job->entries = calloc(n_entries, sizeof(*job->entries));

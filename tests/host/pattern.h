@@ -35,7 +35,7 @@ struct job {
 extern const char *const pattern_names[PATTERN_COUNT];
 
 void job_make(struct job *job, enum pattern pattern, u32 n_entries, u32 n_allocs, u32 n_slots,
-	      u32 room);
+	      u32 space);
 void job_free(struct job *job);
 int job_plan(struct job *job, struct tessera_split_plan *plan);
 u32 pattern_rnd(u64 *state, u32 below);

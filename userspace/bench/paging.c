@@ -242,7 +242,7 @@ static struct tessera_bo **fill_segment(const char *name, uint32_t count)
 /*
  * Seconds per evicted object, when one large object needs half of the segment.
  */
-static double make_room_seconds(const char *name, uint32_t count)
+static double make_space_seconds(const char *name, uint32_t count)
 {
 	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, name);
 	struct tessera_bo **bos, *large;
@@ -269,9 +269,9 @@ void bench_many_objects(void)
 
 	tessera_cmdbuf_set_rebind(bench.cb, UINT64_MAX);
 	for (int i = 0; i < 3; i++) {
-		double few = make_room_seconds("vram", FEW_OBJECTS);
+		double few = make_space_seconds("vram", FEW_OBJECTS);
 
-		sample(&row, make_room_seconds("vram-hidden-from-cpu", MANY_OBJECTS), few);
+		sample(&row, make_space_seconds("vram-hidden-from-cpu", MANY_OBJECTS), few);
 	}
 	tessera_cmdbuf_set_rebind(bench.cb, 0);
 	print_row(&row);

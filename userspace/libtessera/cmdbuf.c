@@ -73,7 +73,7 @@ static int hash_reserve(struct tessera_cmdbuf *cb, size_t allocs)
 	return 0;
 }
 
-static uint32_t alloc_room(const struct tessera_cmdbuf *cb)
+static uint32_t alloc_space(const struct tessera_cmdbuf *cb)
 {
 	return cb->dev->info.max_allocs - cb->num_allocs;
 }
@@ -248,7 +248,7 @@ static struct flush_plan flush_plan(const struct tessera_cmdbuf *cb)
 		plan.unbinds += !s->wanted && s->bound;
 		plan.allocs += s->wanted && !alloc_is_listed(cb, s->wanted);
 	}
-	if (plan.allocs > alloc_room(cb))
+	if (plan.allocs > alloc_space(cb))
 		plan.allocs = count_new_allocs(cb);
 	plan.allocs += !cb->vm && plan.unbinds && !cb->null_alloc;
 	if (!plan.binds)

@@ -186,8 +186,8 @@ static int mock_list(struct mock *mock, struct drm_tessera_make_resident *args)
 
 	for (uint32_t i = 0; i < args->handles.count; i++)
 		bytes += mock->listed[handles[i]] ? 0 : mock->sizes[handles[i]];
-	if (bytes > mock->room) {
-		args->bytes_to_trim = bytes - mock->room;
+	if (bytes > mock->space) {
+		args->bytes_to_trim = bytes - mock->space;
 		args->trim_segments = 6;
 		return ENOMEM;
 	}
@@ -258,7 +258,7 @@ static int mock_vm(struct mock *mock, unsigned long request, void *arg)
 
 static int mock_resident(struct mock *mock, struct drm_tessera_make_resident *args)
 {
-	if (mock->room)
+	if (mock->space)
 		return mock_list(mock, args);
 	mock->last_resident = *args;
 	mock_handles(mock, &args->handles);
@@ -372,7 +372,7 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 	case DRM_IOCTL_TESSERA_EVICT:
 		mock->last_evict = *(struct drm_tessera_evict *)arg;
 		mock_handles(mock, &mock->last_evict.handles);
-		return mock->room ? mock_unlist(mock, arg) : 0;
+		return mock->space ? mock_unlist(mock, arg) : 0;
 	case DRM_IOCTL_TESSERA_BUDGET:
 		mock->last_budget = *(struct drm_tessera_budget *)arg;
 		((struct drm_tessera_budget *)arg)->budget = 4096;

@@ -42,7 +42,7 @@ struct mock {
 	struct drm_tessera_make_resident last_resident; /* followed by its lists */
 	uint32_t last_handles[4];
 	struct drm_tessera_evict last_evict;
-	uint64_t room; /* size of the memory for listed objects; 0: unlimited */
+	uint64_t space; /* size of the memory for listed objects; 0: unlimited */
 	uint64_t sizes[MOCK_MAX_HANDLES];
 	uint32_t listed[MOCK_MAX_HANDLES]; /* residency count of each handle */
 	uint64_t listed_bytes;

@@ -235,7 +235,7 @@ static void test_vm(void **state)
 	uint64_t before, after;
 	struct tessera_vm *vm;
 
-	mock->room = LIMIT;
+	mock->space = LIMIT;
 	assert_int_equal(tessera_vm_new(dev_of(state), &vm), 0);
 	assert_int_equal(tessera_vm_make_resident(vm, &bo, 1), 0);
 	assert_int_equal(tessera_vm_bind(vm, bo, &before), 0);

@@ -457,7 +457,7 @@ static void test_submit_bounded(void **state)
 	struct tessera_bo *bo = mock_bo(dev_of(state), 4096);
 	struct tessera_cmdbuf *cb = new_work(ctx, bo, 8192);
 
-	mock->room = UINT64_MAX;
+	mock->space = UINT64_MAX;
 	for (uint32_t i = 1; i <= 64; i++) {
 		assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
 		assert_int_equal(mock->waited, 0);
@@ -495,7 +495,7 @@ static void test_phases(void **state)
 	struct tessera_bo *bos[OBJECTS], *kept = mock_bo(dev_of(state), MIB(1));
 	struct tessera_bo *twice[3];
 
-	mock->room = MIB(4);
+	mock->space = MIB(4);
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		bos[i] = mock_bo(dev_of(state), MIB(1));
 	assert_int_equal(tessera_vm_make_resident(vm, &kept, 1), 0);
@@ -560,7 +560,7 @@ static void test_phase_fails(void **state)
 	struct tessera_bo *bos[2] = { mock_bo(dev_of(state), MIB(1)),
 				      mock_bo(dev_of(state), MIB(1)) };
 
-	mock->room = MIB(4);
+	mock->space = MIB(4);
 	mock->fail_request = DRM_IOCTL_TESSERA_MAKE_RESIDENT;
 	mock->fail_errno = EIO;
 	assert_int_equal(tessera_vm_phase(vm, bos, 2), -EIO);
@@ -587,20 +587,20 @@ static void test_submit_trims(void **state)
 	struct tessera_bo *bos[3];
 	struct tessera_cmdbuf *cb;
 
-	mock->room = MIB(4);
+	mock->space = MIB(4);
 	for (uint32_t i = 0; i < 3; i++)
 		bos[i] = mock_bo(dev_of(state), MIB(1));
 	cb = new_work(ctx, bos[2], 0);
 	assert_int_equal(tessera_vm_phase(vm, bos, 2), 2);
 	assert_int_equal(tessera_vm_phase(vm, bos + 2, 1), 1);
 	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
-	mock->room = MIB(2);
+	mock->space = MIB(2);
 	mock->vm_out_of_memory = 1;
 	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
 	assert_false(is_listed(mock, bos[0]));
 	assert_true(is_listed(mock, bos[2]));
 	/* No object of an earlier phase is left, so the submission fails. */
-	mock->room = MIB(1);
+	mock->space = MIB(1);
 	mock->vm_out_of_memory = 100;
 	assert_int_equal(tessera_context_submit(ctx, cb, NULL), -ENOMEM);
 	assert_true(is_listed(mock, bos[2]));

@@ -63,14 +63,14 @@ static uint32_t least(uint64_t a, uint64_t b)
 static void view_linear(struct workload *wl, struct wl_view *view)
 {
 	struct tsr_surface *surface = &view->surface;
-	uint64_t room;
+	uint64_t capacity;
 
 	surface->offset = pick_offset(wl, view->object, 8);
-	room = view->object->bo.size - surface->offset;
+	capacity = view->object->bo.size - surface->offset;
 	surface->pitch =
-		view->texel * (1 + (uint32_t)wl_pick(wl, least(room, 32768) / view->texel));
+		view->texel * (1 + (uint32_t)wl_pick(wl, least(capacity, 32768) / view->texel));
 	surface->width = least(surface->pitch / view->texel, TSR_SURF_MAX_DIM);
-	surface->height = least(room / surface->pitch, TSR_SURF_MAX_DIM);
+	surface->height = least(capacity / surface->pitch, TSR_SURF_MAX_DIM);
 }
 
 /* The object's own layout, starting at a row of tiles. */
@@ -157,7 +157,7 @@ static void drop(struct workload *wl, uint32_t n)
 }
 
 /* Drops other slots until the live objects in the segment of slot @keep fit. */
-static void make_room(struct workload *wl, uint32_t keep)
+static void make_space(struct workload *wl, uint32_t keep)
 {
 	uint32_t home = wl->slots[keep].view.object->home;
 
@@ -206,7 +206,7 @@ static void change_slots(struct workload *wl)
 		wl_pick_view(wl, pick_target(wl), &slot->view);
 		slot->bound = false;
 		slot->changed = true;
-		make_room(wl, n);
+		make_space(wl, n);
 	}
 	for (uint32_t i = 0; i < WL_SLOTS; i++) {
 		struct wl_slot *slot = &wl->slots[i];

@@ -443,7 +443,7 @@ void wv_job(struct wv *wv)
 		apply_ops(wv);
 		wv->sum.jobs++;
 	} else {
-		wv_make_room(wv, vm->file);
+		wv_make_space(wv, vm->file);
 	}
 	forget_ops(wv);
 }
@@ -461,7 +461,7 @@ void wv_fault(struct wv *wv)
 	bind_buffer(&rec, 0, address, WV_PAGE, true);
 	tsr_cmd_fill(&rec.cmd, 0, 0, WV_PAGE / 4, 0xbadbad);
 	if (!run(wv, vm, &rec, -EFAULT)) {
-		wv_make_room(wv, vm->file);
+		wv_make_space(wv, vm->file);
 		return;
 	}
 	lost = wv->jobs[wv->num_jobs - 1].context;
@@ -490,7 +490,7 @@ void wv_check_extent(struct wv *wv, struct wv_vm *vm, struct wv_extent *from)
 			   from->bytes.bo.size);
 		wv->sum.checks++;
 	} else {
-		wv_make_room(wv, vm->file);
+		wv_make_space(wv, vm->file);
 	}
 	wv_extent_free(from);
 }

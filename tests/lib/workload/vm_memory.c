@@ -161,7 +161,7 @@ void wv_make_resident(struct wv *wv, struct wv_object *object, uint32_t file)
 		object->listed[file]++;
 }
 
-void wv_make_room(struct wv *wv, uint32_t file)
+void wv_make_space(struct wv *wv, uint32_t file)
 {
 	(void)make_resident(wv, NULL, 0, file);
 }

@@ -186,7 +186,7 @@ void wv_objects_close(struct wv *wv);
 void wv_make_resident(struct wv *wv, struct wv_object *object, uint32_t file);
 void wv_evict(struct wv *wv, struct wv_object *object, uint32_t file);
 /* Shortens the residency list, after a submission was refused. */
-void wv_make_room(struct wv *wv, uint32_t file);
+void wv_make_space(struct wv *wv, uint32_t file);
 void wv_lock(struct wv *wv, struct wv_object *object);
 void wv_unlock(struct wv *wv, struct wv_object *object);
 void wv_offer(struct wv *wv, struct wv_object *object);

@@ -229,7 +229,7 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 	int ret;
 
 	tdev->upcalls = &upcalls;
-	ret = tessera_room_init(tdev);
+	ret = tessera_space_events_init(tdev);
 	if (ret)
 		return ret;
 	ret = tessera_segment_init(tdev);
@@ -334,7 +334,7 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	drm_dev_unplug(&tdev->drm);
 	tessera_irq_disable(tdev);
 	tessera_page_tables_lose_all(tdev);
-	tessera_room_signal_all(tdev);
+	tessera_space_signal_all(tdev);
 	tessera_engines_cancel(tdev);
 	if (!tessera_job_queue_drain(tdev, TESSERA_DRAIN_TIMEOUT))
 		drm_warn(&tdev->drm, "gone with jobs that are not released\n");
@@ -467,7 +467,7 @@ void tessera_device_reset_prepare(struct tessera_device *tdev)
 	 */
 	tessera_context_lose_all(tdev);
 	tessera_page_tables_lose_all(tdev);
-	tessera_room_signal_all(tdev);
+	tessera_space_signal_all(tdev);
 	tessera_engines_cancel(tdev);
 	/*
 	 * No commit waits for a job now. The contents of framebuffers are lost,

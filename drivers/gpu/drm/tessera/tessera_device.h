@@ -32,7 +32,7 @@ struct tessera_paging_batch;	/* paging/paging.h */
 struct tessera_release_queue;	/* exec/job.c */
 struct tessera_registry;	/* mem/bo.c */
 struct tessera_retain;		/* mem/mem.h */
-struct tessera_room;		/* segments/room.c */
+struct tessera_space_events;	/* segments/space.c */
 struct tessera_segments;	/* segments/segments.h */
 struct tessera_asids;		/* vm/asid.c */
 struct tessera_page_tables_list;	/* vm/pt.c */
@@ -217,8 +217,8 @@ struct tessera_device {
 
 	/** @segments: the segment table */
 	struct tessera_segments *segments;
-	/** @room: events for waiters for space in segments */
-	struct tessera_room *room;
+	/** @space_events: events for waiters for space in segments */
+	struct tessera_space_events *space_events;
 	/** @paging: state of paging/queue.c */
 	struct tessera_paging *paging;
 	/**

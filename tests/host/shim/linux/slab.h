@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
-#define scnprintf(to, room, ...) tessera_scnprintf(to, room, __VA_ARGS__)
-#define strscpy(to, from, room) snprintf(to, room, "%s", from)
+#define scnprintf(to, size, ...) tessera_scnprintf(to, size, __VA_ARGS__)
+#define strscpy(to, from, size) snprintf(to, size, "%s", from)
 
 static inline __attribute__((__format__(__printf__, 3, 4))) int tessera_scnprintf(char *to,
-										  size_t room,
+										  size_t size,
 										  const char *fmt,
 										  ...)
 {
@@ -17,9 +17,9 @@ static inline __attribute__((__format__(__printf__, 3, 4))) int tessera_scnprint
 	int n;
 
 	__builtin_va_start(args, fmt);
-	n = vsnprintf(to, room, fmt, args);
+	n = vsnprintf(to, size, fmt, args);
 	__builtin_va_end(args);
-	return n < (int)room ? n : (int)room - 1;
+	return n < (int)size ? n : (int)size - 1;
 }
 
 #endif

@@ -343,13 +343,13 @@ void tessera_account_unpin(struct tessera_account *account, u64 bytes)
 }
 
 /**
- * tessera_account_want() - note demand for memory in a segment
+ * tessera_account_note_demand() - note demand for memory in a segment
  * @account: the account that uses memory there, or asks for it
  * @seg_index: index of the segment
  *
  * The process of the account competes for the segment until the demand expires.
  */
-void tessera_account_want(struct tessera_account *account, u32 seg_index)
+void tessera_account_note_demand(struct tessera_account *account, u32 seg_index)
 {
 	struct tessera_share_client *client = &account->process->share[seg_index];
 	struct tessera_processes *processes = account->tdev->processes;

@@ -257,7 +257,7 @@ void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 
 void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u64 bytes);
 int tessera_account_pin(struct tessera_account *account, u64 bytes);
 void tessera_account_unpin(struct tessera_account *account, u64 bytes);
-void tessera_account_want(struct tessera_account *account, u32 seg_index);
+void tessera_account_note_demand(struct tessera_account *account, u32 seg_index);
 void tessera_account_add_engine_time(struct tessera_account *account, u32 engine, u64 ns);
 
 bool tessera_account_banned(struct tessera_account *account);

@@ -97,7 +97,7 @@ int tessera_access_wait(struct tessera_bo *bo)
 	long ret = tessera_wait_resv(TESSERA_WAIT_BYTES, bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL,
 				     true, MAX_SCHEDULE_TIMEOUT);
 
-	return ret < 0 ? ret : tessera_host_aperture_make_room(bo);
+	return ret < 0 ? ret : tessera_host_aperture_free_slot(bo);
 }
 
 /**
@@ -118,7 +118,7 @@ int tessera_access_wait_killable(struct tessera_bo *bo)
 			 * Ignore a non-fatal signal here: the caller faults
 			 * again.
 			 */
-			tessera_host_aperture_make_room(bo);
+			tessera_host_aperture_free_slot(bo);
 			return 0;
 		}
 

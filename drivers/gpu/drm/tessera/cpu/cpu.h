@@ -37,7 +37,7 @@ int tessera_host_aperture_init(struct tessera_device *tdev);
 u64 tessera_host_aperture_bytes(struct tessera_device *tdev, u32 *page_size);
 bool tessera_host_aperture_serves(struct tessera_bo *bo, const struct tessera_segment *seg);
 int tessera_host_aperture_map(struct tessera_bo *bo, const struct tessera_segment *seg, u64 page);
-int tessera_host_aperture_make_room(struct tessera_bo *bo);
+int tessera_host_aperture_free_slot(struct tessera_bo *bo);
 void tessera_host_aperture_unmap(struct tessera_bo *bo);
 unsigned long tessera_host_aperture_pfn(struct tessera_bo *bo, unsigned long page);
 u64 tessera_host_aperture_left(struct tessera_bo *bo, u64 page);

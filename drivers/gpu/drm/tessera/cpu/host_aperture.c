@@ -317,7 +317,7 @@ static struct aperture_slot *get_slot_locked(struct tessera_host_aperture *apert
  *
  * Return: 0, also if the part is mapped already; -EINPROGRESS if the
  * reservations of all objects with a slot are contended: drop the reservation,
- * call tessera_host_aperture_make_room() and try again; or -ENOMEM.
+ * call tessera_host_aperture_free_slot() and try again; or -ENOMEM.
  */
 int tessera_host_aperture_map(struct tessera_bo *bo, const struct tessera_segment *seg, u64 page)
 {
@@ -369,7 +369,7 @@ static bool next_slot(struct tessera_host_aperture *aperture, struct aperture_sl
 }
 
 /**
- * tessera_host_aperture_make_room() - free a slot for an object that found none
+ * tessera_host_aperture_free_slot() - free a slot for an object that found none
  * @bo: the object, no reservation held
  *
  * Waits for the reservation of the object that loses its slot. Does nothing
@@ -378,7 +378,7 @@ static bool next_slot(struct tessera_host_aperture *aperture, struct aperture_sl
  *
  * Return: 0, or -ERESTARTSYS.
  */
-int tessera_host_aperture_make_room(struct tessera_bo *bo)
+int tessera_host_aperture_free_slot(struct tessera_bo *bo)
 {
 	struct tessera_host_aperture *aperture = tessera_bo_device(bo)->host_aperture;
 	struct aperture_slot *slot;

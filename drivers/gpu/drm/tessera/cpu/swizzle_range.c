@@ -241,7 +241,7 @@ static bool keeps(const struct tessera_bo *bo)
  * End the least useful range. Ranges that show parts @first to @last of @bo
  * itself stay.
  */
-static int make_room_locked(struct tessera_bo *bo, u32 first, u32 last)
+static int evict_range_locked(struct tessera_bo *bo, u32 first, u32 last)
 {
 	struct tessera_swizzle_ranges *ranges = tessera_bo_device(bo)->swizzle_ranges;
 	u32 i;
@@ -325,7 +325,7 @@ static int acquire_locked(struct tessera_bo *bo, u32 part, u32 first, u32 last)
 		trace_tessera_swizzle_refuse(bo->id, index, status);
 		if (status != TSR_SWR_UNAVAILABLE)
 			return -ENOSPC;
-	} while (!make_room_locked(bo, first, last));
+	} while (!evict_range_locked(bo, first, last));
 
 	return -ENOSPC;
 }

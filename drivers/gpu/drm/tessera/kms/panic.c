@@ -41,7 +41,7 @@ void tessera_panic_init(struct tessera_device *tdev)
 		return;
 	kms->vram = devm_ioremap_wc(tdev->drm.dev, pci_resource_start(pdev, TSR_BAR_VRAM), size);
 	if (!kms->vram)
-		drm_info(&tdev->drm, "no room for a map of video memory: no panic screen\n");
+		drm_info(&tdev->drm, "no space for a map of video memory: no panic screen\n");
 }
 
 /**

@@ -74,7 +74,7 @@ struct spot {
 
 struct compaction {
 	const struct tessera_segment *seg;
-	struct tessera_room_rules *rules;
+	struct tessera_space_rules *rules;
 	/* The account that the gap is for. */
 	struct tessera_account *requester;
 	u64 size;
@@ -97,7 +97,7 @@ struct compaction {
 	u32 num_stay;
 };
 
-static void note_fence(struct tessera_room_rules *rules, struct dma_fence *fence)
+static void note_fence(struct tessera_space_rules *rules, struct dma_fence *fence)
 {
 	if (rules->fence)
 		dma_fence_put(fence);
@@ -391,7 +391,7 @@ static int compact_once(struct compaction *c)
  * claimed and @rules do not ignore claims; -ERESTARTSYS; or another error.
  */
 int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
-		    struct tessera_room_rules *rules, u64 *start)
+		    struct tessera_space_rules *rules, u64 *start)
 {
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
 	struct compaction c = {

@@ -9,7 +9,7 @@
  * bound across the cut must keep their places (SPLIT-17). It therefore holds
  * these objects. Other submissions neither evict nor move a held object. A
  * submission that needs the space waits, with no lock held, until the hold is
- * dropped (TESSERA_ROOM_RELEASED).
+ * dropped (TESSERA_SPACE_RELEASED).
  *
  * Two split submissions could wait for each other's holds. Holds are therefore
  * ordered by the stamp of the submission. A younger submission waits for an
@@ -112,7 +112,7 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_hold_keeps_off);
  */
 void tessera_hold_changed(struct tessera_device *tdev)
 {
-	tessera_room_signal(tdev, TESSERA_ROOM_RELEASED);
+	tessera_space_signal(tdev, TESSERA_SPACE_RELEASED);
 	/* A thread that waits for dying objects may need just this space. */
-	tessera_room_signal(tdev, TESSERA_ROOM_FREED);
+	tessera_space_signal(tdev, TESSERA_SPACE_FREED);
 }

@@ -693,10 +693,10 @@ struct tessera_blocks {
 };
 
 /**
- * struct tessera_room_rules - constraints on evictions for an object, and
+ * struct tessera_space_rules - constraints on evictions for an object, and
  * results of a search
  */
-struct tessera_room_rules {
+struct tessera_space_rules {
 	/**
 	 * @evictions: number of objects that may still be evicted or relocated
 	 */
@@ -757,15 +757,15 @@ void tessera_victims_put(struct tessera_blocks *blocks);
 int tessera_victims_rank(u64 want, struct tessera_blocks *blocks);
 int tessera_victims_evict(struct tessera_bo *bo, u32 reason);
 int tessera_victims_empty(struct tessera_device *tdev, u32 ids);
-int tessera_victims_room(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
-			 struct tessera_room_rules *rules, u64 *room);
-bool tessera_victims_lock(struct tessera_bo *bo, struct tessera_room_rules *rules, bool *locked);
+int tessera_victims_available(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
+			      struct tessera_space_rules *rules, u64 *available);
+bool tessera_victims_lock(struct tessera_bo *bo, struct tessera_space_rules *rules, bool *locked);
 void tessera_victims_unlock(struct tessera_bo *bo, bool locked);
 int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
-			       struct tessera_room_rules *rules);
-void tessera_victims_forget(struct tessera_room_rules *rules);
-int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segment *seg,
-			      struct tessera_room_rules *rules, u64 *start);
+			       struct tessera_space_rules *rules);
+void tessera_victims_forget(struct tessera_space_rules *rules);
+int tessera_victims_make_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
+			     struct tessera_space_rules *rules, u64 *start);
 
 /* mem/order.c */
 
@@ -779,7 +779,7 @@ struct tessera_walk {
 	/** @wish: the requester and its demand */
 	struct tessera_victim_wish wish;
 	/** @rules: constraints on evictions */
-	struct tessera_room_rules *rules;
+	struct tessera_space_rules *rules;
 	/** @pass: objects with this number in &tessera_bo.passed are skipped */
 	u64 pass;
 	/** @last: the last &enum tessera_victim_tier that the walk visits */
@@ -791,7 +791,7 @@ struct tessera_account *tessera_order_describe(struct ttm_buffer_object *tbo,
 void tessera_order_update(struct tessera_bo *bo);
 void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manager *mgr,
 				struct tessera_bo *bo, u64 want,
-				struct tessera_room_rules *rules, u64 pass);
+				struct tessera_space_rules *rules, u64 pass);
 struct tessera_placement *tessera_order_next_locked(struct tessera_walk *walk);
 
 /* mem/ttm.c */
@@ -808,7 +808,7 @@ void tessera_unplug_objects(struct tessera_device *tdev);
 
 /* mem/compact.c */
 int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
-		    struct tessera_room_rules *rules, u64 *start);
+		    struct tessera_space_rules *rules, u64 *start);
 
 /* mem/residency.c */
 
@@ -833,9 +833,9 @@ bool tessera_residency_segment_serves(struct tessera_bo *bo, const struct tesser
 				      bool write);
 int tessera_residency_serves(struct tessera_bo *bo, bool write);
 int tessera_residency_validate(struct tessera_bo *bo, bool write,
-			       struct tessera_room_rules *rules);
+			       struct tessera_space_rules *rules);
 int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
-			    struct tessera_room_rules *rules);
+			    struct tessera_space_rules *rules);
 int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u64 offset,
 			    struct tessera_blocker *blocker);
 int tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage,

@@ -20,7 +20,7 @@
  * meanwhile.
  *
  * Objects that are fixed, held by a split submission, or being destroyed stay
- * in the tree, and the iterator skips them. With &tessera_room_rules.passes it
+ * in the tree, and the iterator skips them. With &tessera_space_rules.passes it
  * returns held objects, too.
  */
 
@@ -81,7 +81,7 @@ static struct tessera_bo *candidate(const struct tessera_walk *walk,
 				    const struct tessera_placement *placement)
 {
 	struct ttm_buffer_object *tbo = placement->base.bo;
-	struct tessera_room_rules *rules = walk->rules;
+	struct tessera_space_rules *rules = walk->rules;
 	struct tessera_bo *bo;
 
 	/* Ghost objects and dying objects are freed without an eviction. */
@@ -159,7 +159,7 @@ static void settle(struct tessera_walk *walk, struct tessera_tenant *tenant, str
  */
 void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manager *mgr,
 				struct tessera_bo *bo, u64 want,
-				struct tessera_room_rules *rules, u64 pass)
+				struct tessera_space_rules *rules, u64 pass)
 {
 	struct tessera_victim_owner *requester =
 		&bo->account->process->tenants[mgr->seg->index].owner;

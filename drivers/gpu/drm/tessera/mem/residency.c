@@ -198,7 +198,7 @@ int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segme
  * comes first, because it evicts no contiguous objects.
  */
 static int make_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
-		    struct tessera_room_rules *rules, u64 *start)
+		    struct tessera_space_rules *rules, u64 *start)
 {
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
 	bool push = rules->compact && tessera_manager_has(mgr, tessera_bo_bytes(bo));
@@ -207,7 +207,7 @@ static int make_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
 	if (push)
 		ret = tessera_compact(bo, seg, rules, start);
 	if (ret == -ENOSPC)
-		ret = tessera_victims_make_room(bo, seg, rules, start);
+		ret = tessera_victims_make_gap(bo, seg, rules, start);
 	if (ret == -ENOSPC && rules->compact && !push)
 		ret = tessera_compact(bo, seg, rules, start);
 
@@ -226,12 +226,12 @@ static int make_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
  * or another error.
  */
 int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
-			    struct tessera_room_rules *rules)
+			    struct tessera_space_rules *rules)
 {
 	u64 start;
 	int ret;
 
-	tessera_account_want(bo->account, seg->index);
+	tessera_account_note_demand(bo->account, seg->index);
 	ret = tessera_residency_may_come(bo, seg, rules->blocker);
 	if (ret)
 		return ret;
@@ -283,11 +283,11 @@ int tessera_residency_serves(struct tessera_bo *bo, bool write)
  * goes to a usable aperture. Does not wait for the GPU.
  *
  * Return: 0; -ENOSPC if it does not fit; -EAGAIN if a segment is claimed, see
- * TESSERA_ROOM_UNCLAIMED; -EINPROGRESS from tessera_residency_may_come(); or
+ * TESSERA_SPACE_UNCLAIMED; -EINPROGRESS from tessera_residency_may_come(); or
  * another error.
  */
 int tessera_residency_validate(struct tessera_bo *bo, bool write,
-			       struct tessera_room_rules *rules)
+			       struct tessera_space_rules *rules)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	const struct tessera_segment *seg = tessera_bo_segment(bo), *blocked = NULL;
@@ -298,7 +298,7 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 	ret = tessera_residency_serves(bo, write);
 	if (ret) {
 		if (ret > 0)
-			tessera_account_want(bo->account, seg->index);
+			tessera_account_note_demand(bo->account, seg->index);
 		return min(ret, 0);
 	}
 
@@ -376,7 +376,7 @@ int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u
 	if (atomic_read(&bo->lost))
 		return -EIO;
 
-	tessera_account_want(bo->account, seg->index);
+	tessera_account_note_demand(bo->account, seg->index);
 	if (now == seg && tessera_bo_segment_offset(bo) == offset)
 		return 0;
 	/* These states may have changed since the plan was made. */

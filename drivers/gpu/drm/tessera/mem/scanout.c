@@ -56,7 +56,7 @@ struct scanout {
 	struct drm_file *file;
 	/* Ids of the segments that the object can be scanned out of. */
 	u32 set;
-	struct tessera_room_rules rules;
+	struct tessera_space_rules rules;
 	/* When to stop waiting, in jiffies. */
 	unsigned long end;
 	u32 tries;
@@ -207,16 +207,16 @@ static bool passes(struct scanout *scanout)
 	struct tessera_device *tdev = tessera_bo_device(scanout->bo);
 
 	return scanout->rules.dying || atomic_read_acquire(&tdev->drawn) ||
-	       tessera_room_seen(tdev, TESSERA_ROOM_FREED) != scanout->seen;
+	       tessera_space_event_count(tdev, TESSERA_SPACE_FREED) != scanout->seen;
 }
 
 /*
  * Returns 0 if the next attempt may find space. The caller holds no
  * reservation.
  */
-static int wait_for_room(struct scanout *scanout)
+static int wait_for_space(struct scanout *scanout)
 {
-	struct tessera_room_rules *rules = &scanout->rules;
+	struct tessera_space_rules *rules = &scanout->rules;
 	long left = scanout->end - jiffies;
 	int ret = -ENOSPC;
 
@@ -226,9 +226,9 @@ static int wait_for_room(struct scanout *scanout)
 	else if (signal_pending(current))
 		ret = -ERESTARTSYS;
 	else if (left > 0 && passes(scanout))
-		ret = tessera_room_wait_timeout(tessera_bo_device(scanout->bo),
-						TESSERA_ROOM_FREED, scanout->seen,
-						TASK_INTERRUPTIBLE, left);
+		ret = tessera_space_wait_timeout(tessera_bo_device(scanout->bo),
+						 TESSERA_SPACE_FREED, scanout->seen,
+						 TASK_INTERRUPTIBLE, left);
 	tessera_victims_forget(rules);
 
 	return ret == -ETIME ? -ENOSPC : ret;
@@ -280,10 +280,10 @@ int tessera_scanout_pin(struct tessera_bo *bo, struct drm_file *file)
 	scanout.rules.blocker = &scanout.blocker;
 	do {
 		scanout.rules.dying = false;
-		scanout.seen = tessera_room_seen(tdev, TESSERA_ROOM_FREED);
+		scanout.seen = tessera_space_event_count(tdev, TESSERA_SPACE_FREED);
 		ret = pin_try(&scanout);
 		if (ret == -ENOSPC)
-			ret = wait_for_room(&scanout);
+			ret = wait_for_space(&scanout);
 		else if (ret == -EINPROGRESS)
 			ret = wait_for_others(&scanout);
 		else
@@ -323,7 +323,7 @@ static void end_drawing(struct tessera_device *tdev)
 	 * Signal first: waiters wake up, and a thread that reads the lower
 	 * count also sees that space was freed.
 	 */
-	tessera_room_signal(tdev, TESSERA_ROOM_FREED);
+	tessera_space_signal(tdev, TESSERA_SPACE_FREED);
 	atomic_dec(&tdev->drawn);
 }
 

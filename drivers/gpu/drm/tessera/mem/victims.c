@@ -201,19 +201,19 @@ int tessera_victims_collect(struct tessera_account *requester, const struct tess
 			    struct tessera_blocks *blocks)
 {
 	struct tessera_manager *mgr = tessera_manager_of(requester->tdev, seg->index);
-	u32 room, room_owners;
+	u32 capacity, max_owners;
 
 	*blocks = (struct tessera_blocks) { };
 	mutex_lock(&mgr->lock);
 	for (;;) {
-		room = count_nodes_locked(mgr);
-		room_owners = list_count_nodes(&mgr->tenants) + 1;
+		capacity = count_nodes_locked(mgr);
+		max_owners = list_count_nodes(&mgr->tenants) + 1;
 		mutex_unlock(&mgr->lock);
 
 		/* Charged to the client while it is allocated. */
-		blocks->block = kvmalloc_array(room + 1, sizeof(*blocks->block),
+		blocks->block = kvmalloc_array(capacity + 1, sizeof(*blocks->block),
 					       GFP_KERNEL_ACCOUNT);
-		blocks->owners = kvmalloc_array(room_owners, sizeof(*blocks->owners),
+		blocks->owners = kvmalloc_array(max_owners, sizeof(*blocks->owners),
 						GFP_KERNEL_ACCOUNT);
 		if (!blocks->block || !blocks->owners) {
 			tessera_victims_put(blocks);
@@ -221,8 +221,8 @@ int tessera_victims_collect(struct tessera_account *requester, const struct tess
 		}
 
 		mutex_lock(&mgr->lock);
-		if (count_nodes_locked(mgr) <= room &&
-		    list_count_nodes(&mgr->tenants) < room_owners)
+		if (count_nodes_locked(mgr) <= capacity &&
+		    list_count_nodes(&mgr->tenants) < max_owners)
 			break;
 		kvfree(blocks->block);
 		kvfree(blocks->owners);
@@ -303,7 +303,7 @@ int tessera_victims_rank(u64 want, struct tessera_blocks *blocks)
  * noted
  * @rules: the rules; the caller holds no lock
  */
-void tessera_victims_forget(struct tessera_room_rules *rules)
+void tessera_victims_forget(struct tessera_space_rules *rules)
 {
 	if (rules->contended)
 		tessera_bo_put(rules->contended);
@@ -322,7 +322,7 @@ void tessera_victims_forget(struct tessera_room_rules *rules)
  * Return: false if another thread holds the reservation. With @rules->compact
  * the object is noted then.
  */
-bool tessera_victims_lock(struct tessera_bo *bo, struct tessera_room_rules *rules, bool *locked)
+bool tessera_victims_lock(struct tessera_bo *bo, struct tessera_space_rules *rules, bool *locked)
 {
 	struct dma_resv *resv = bo->tbo.base.resv;
 
@@ -364,18 +364,18 @@ struct eviction {
 	struct tessera_bo *bo;
 	const struct tessera_segment *seg;
 	struct tessera_manager *mgr;
-	struct tessera_room_rules *rules;
+	struct tessera_space_rules *rules;
 	/* Bytes that the object needs. */
 	u64 size;
 	/* Number of the search, unique on the device. */
 	u64 pass;
-	/* The chosen victims, in an array with @room elements. */
+	/* The chosen victims, in an array with @capacity elements. */
 	struct victim *victims;
-	u32 num, room;
+	u32 num, capacity;
 };
 
 static void eviction_init(struct eviction *ev, struct tessera_bo *bo,
-			  const struct tessera_segment *seg, struct tessera_room_rules *rules)
+			  const struct tessera_segment *seg, struct tessera_space_rules *rules)
 {
 	*ev = (struct eviction) {
 		.bo = bo,
@@ -399,8 +399,8 @@ static int grow_array(struct eviction *ev)
 {
 	put_victims(ev);
 	kvfree(ev->victims);
-	ev->room = max(2 * ev->room, 8U);
-	ev->victims = kvmalloc_array(ev->room, sizeof(*ev->victims), GFP_KERNEL_ACCOUNT);
+	ev->capacity = max(2 * ev->capacity, 8U);
+	ev->victims = kvmalloc_array(ev->capacity, sizeof(*ev->victims), GFP_KERNEL_ACCOUNT);
 
 	return ev->victims ? 0 : -ENOMEM;
 }
@@ -418,7 +418,7 @@ static int add_victim_locked(struct eviction *ev, struct tessera_placement *plac
 
 	lockdep_assert_held(&ev->mgr->lock);
 
-	if (ev->num == ev->room)
+	if (ev->num == ev->capacity)
 		return -E2BIG;
 	if (!kref_get_unless_zero(&tbo->base.refcount))
 		return -EAGAIN;
@@ -545,7 +545,7 @@ static int choose(struct eviction *ev, int (*locked)(struct eviction *ev, u64 *s
  * Returns -ENOSPC if the evictions of this round are used up, -ERESTARTSYS if
  * the ioctl can be restarted.
  */
-static int evict_counted(struct tessera_room_rules *rules, struct tessera_bo *bo, u32 reason)
+static int evict_counted(struct tessera_space_rules *rules, struct tessera_bo *bo, u32 reason)
 {
 	/* A display update cannot be restarted, so it ignores signals. */
 	if (signal_pending(current) && !rules->passes)
@@ -640,7 +640,7 @@ static int free_bytes(struct eviction *ev)
  * bytes, or no evictions are left; -ERESTARTSYS; or another error.
  */
 int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
-			       struct tessera_room_rules *rules)
+			       struct tessera_space_rules *rules)
 {
 	struct eviction ev;
 	int ret;
@@ -653,7 +653,7 @@ int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segme
 }
 
 /**
- * tessera_victims_make_room() - evict objects until a contiguous object fits
+ * tessera_victims_make_gap() - evict objects until a contiguous object fits
  * @bo: the object, reservation held
  * @seg: the segment
  * @rules: constraints on evictions
@@ -662,8 +662,8 @@ int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segme
  * Return: 0; -ENOSPC if the objects that may be evicted do not leave a gap, or
  * no evictions are left; -ERESTARTSYS; or another error.
  */
-int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segment *seg,
-			      struct tessera_room_rules *rules, u64 *start)
+int tessera_victims_make_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
+			     struct tessera_space_rules *rules, u64 *start)
 {
 	struct eviction ev;
 	int ret = 0;
@@ -690,9 +690,9 @@ int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segmen
  * Returns the bytes that are available after all evictions, and after dying
  * objects are freed.
  */
-static u64 room_of(const struct tessera_segment *seg, const struct tessera_blocks *blocks)
+static u64 available_bytes(const struct tessera_segment *seg, const struct tessera_blocks *blocks)
 {
-	u64 room = seg->commit;
+	u64 available = seg->commit;
 	u32 i;
 
 	for (i = 0; i < blocks->num; i++) {
@@ -700,26 +700,26 @@ static u64 room_of(const struct tessera_segment *seg, const struct tessera_block
 
 		if (block->bo &&
 		    (block->pinned || block->tier > TESSERA_VICTIM_TAKE_AFTER_OWN))
-			room -= min(room, block->size);
+			available -= min(available, block->size);
 	}
 
-	return room;
+	return available;
 }
 
 /**
- * tessera_victims_room() - compute how many bytes of a segment an object could
- * get
+ * tessera_victims_available() - compute how many bytes of a segment an object
+ * could get
  * @bo: the object
  * @seg: the segment
  * @want: bytes that its owner wants there in addition to what it has
  * @rules: constraints on evictions
- * @room: receives the bytes, provided that all holds end and all dying objects
- * are freed
+ * @available: receives the bytes, provided that all holds end and all dying
+ * objects are freed
  *
  * Return: 0 or an error.
  */
-int tessera_victims_room(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
-			 struct tessera_room_rules *rules, u64 *room)
+int tessera_victims_available(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
+			      struct tessera_space_rules *rules, u64 *available)
 {
 	struct tessera_blocks blocks;
 	u32 i;
@@ -742,7 +742,7 @@ int tessera_victims_room(struct tessera_bo *bo, const struct tessera_segment *se
 			block->pinned = true;
 	}
 	ret = tessera_victims_rank(want, &blocks);
-	*room = room_of(seg, &blocks);
+	*available = available_bytes(seg, &blocks);
 	tessera_victims_put(&blocks);
 
 	return ret;
@@ -836,15 +836,15 @@ static int empty_segment(struct tessera_manager *mgr, unsigned long end)
 
 	do {
 		ret = 0;
-		seen = tessera_room_seen(tdev, TESSERA_ROOM_FREED);
+		seen = tessera_space_event_count(tdev, TESSERA_SPACE_FREED);
 		bo = next_in_segment(mgr, &page, &dying);
 		if (bo) {
 			ret = leave_segment(bo, mgr->seg);
 			tessera_bo_put(bo);
 		} else if (dying) {
 			ret = time_before(jiffies, end) ?
-				tessera_room_wait_timeout(tdev, TESSERA_ROOM_FREED, seen,
-							  TASK_KILLABLE, end - jiffies) : -ETIME;
+				tessera_space_wait_timeout(tdev, TESSERA_SPACE_FREED, seen,
+							   TASK_KILLABLE, end - jiffies) : -ETIME;
 		}
 	} while (!ret && (bo || dying));
 

@@ -48,7 +48,7 @@ void tessera_pack_rewind(struct tessera_pack *pack)
 	u32 i, seg = 0;
 
 	for (i = 0; i < pack->n_seg; i++) {
-		pack->seg[i].left = pack->seg[i].room;
+		pack->seg[i].left = pack->seg[i].available;
 		pack->seg[i].first = 0;
 		pack->seg[i].end = 0;
 	}

@@ -62,14 +62,14 @@ struct tessera_pack_gap {
 /**
  * struct tessera_pack_seg - one segment
  * @granularity: unit of offsets and sizes, a power of two
- * @room: bytes that may be taken in all gaps of the segment together
- * @left: scratch: bytes of @room that are not taken yet
+ * @available: bytes that may be taken in all gaps of the segment together
+ * @left: scratch: bytes of @available that are not taken yet
  * @first: scratch: first gap of the segment
  * @end: scratch: gap after the last one of the segment
  */
 struct tessera_pack_seg {
 	u64 granularity;
-	u64 room;
+	u64 available;
 	u64 left;
 	u32 first;
 	u32 end;

@@ -38,7 +38,7 @@ void split_drop_to_mark(struct split *split)
 	*plan = split->mark;
 }
 
-static noinline int make_room(struct split *split)
+static noinline int grow_ops(struct split *split)
 {
 	struct tessera_split_plan *plan = split->plan;
 
@@ -53,7 +53,7 @@ static inline struct tessera_split_op *op_add(struct split *split, u8 type, u32 
 	struct tessera_split_plan *plan = split->plan;
 	struct tessera_split_op *op;
 
-	if (split->err || (plan->n_op == plan->cap && make_room(split)))
+	if (split->err || (plan->n_op == plan->cap && grow_ops(split)))
 		return NULL;
 	op = &plan->op[plan->n_op++];
 	*op = (struct tessera_split_op) { .type = type, .id = id };

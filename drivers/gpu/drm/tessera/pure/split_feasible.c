@@ -63,7 +63,7 @@ static void choose_homes(struct split *split)
 		u64 end = start[seg] + largest[seg];
 		u64 lo = ALIGN(start[seg], align[seg]);
 
-		split->home_cap[seg] = lo < end ? min(end - lo, split->pack.seg[seg].room) : 0;
+		split->home_cap[seg] = lo < end ? min(end - lo, split->pack.seg[seg].available) : 0;
 	}
 }
 

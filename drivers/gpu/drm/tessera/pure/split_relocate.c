@@ -69,10 +69,10 @@ void split_collect_gaps(struct split *split, u32 mask, u32 hard)
 
 	split->pack.n_gap = 0;
 	for (seg = 0; seg < split->in->n_segs; seg++) {
-		u64 *room = &split->pack.seg[seg].room;
+		u64 *available = &split->pack.seg[seg].available;
 		u32 below = split->map.seg[seg].head, n;
 
-		*room = split->seg_commit[seg];
+		*available = split->seg_commit[seg];
 
 		if (!(mask & BIT(seg)))
 			continue;
@@ -89,7 +89,7 @@ void split_collect_gaps(struct split *split, u32 mask, u32 hard)
 			gap->below = below;
 			gap->seg = seg;
 			split->pack.n_gap += gap->end > gap->start;
-			*room -= min(*room, node[n].size);
+			*available -= min(*available, node[n].size);
 			below = n;
 		}
 		split_tick(split, split->map.seg[seg].n_heap);

@@ -31,7 +31,7 @@ int tessera_trim_add(struct tessera_trim *trim, u64 size, u32 segs)
 
 	for (i = 0; i < trim->n_segs && missing; i++) {
 		u64 footprint = ALIGN(size, trim->segs[i].page_size);
-		u64 lack = footprint - min(footprint, trim->segs[i].room);
+		u64 lack = footprint - min(footprint, trim->segs[i].available);
 
 		if (!(segs & BIT(i)) || footprint < size || lack >= missing)
 			continue;
@@ -44,7 +44,7 @@ int tessera_trim_add(struct tessera_trim *trim, u64 size, u32 segs)
 	if (check_add_overflow(trim->bytes, missing, &bytes))
 		return -EOVERFLOW;
 
-	seg->room -= min(seg->room, ALIGN(size, seg->page_size));
+	seg->available -= min(seg->available, ALIGN(size, seg->page_size));
 	trim->bytes = bytes;
 	if (missing)
 		trim->set |= BIT(best);

@@ -10,11 +10,11 @@
 
 /**
  * struct tessera_trim_seg - a segment
- * @room: available bytes; reduced with each object
+ * @available: available bytes; reduced with each object
  * @page_size: granularity of placements, a power of two
  */
 struct tessera_trim_seg {
-	u64 room;
+	u64 available;
 	u32 page_size;
 };
 

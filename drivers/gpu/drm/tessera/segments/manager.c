@@ -282,7 +282,7 @@ static int placement_insert_locked(struct tessera_manager *mgr, struct tessera_p
  * if the array @placement->extents has to grow first.
  */
 static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_placement *placement,
-			       u32 room, struct tessera_scatter *scatter, u64 lo, u64 hi)
+			       u32 capacity, struct tessera_scatter *scatter, u64 lo, u64 hi)
 {
 	u64 start, at = placement->pages - scatter->left;
 	u64 pages = tessera_scatter_take(scatter, lo, hi, &start);
@@ -293,7 +293,7 @@ static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_place
 
 	if (!pages)
 		return 0;
-	if (placement->num_extents == room)
+	if (placement->num_extents == capacity)
 		return -E2BIG;
 	extent = &placement->extents[placement->num_extents];
 	*extent = (struct tessera_extent) { .placement = placement, .at = at };
@@ -308,7 +308,7 @@ static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_place
  * the tree only before @next.
  */
 static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_placement *placement,
-				u32 room, struct tessera_scatter *scatter, u64 lo)
+				u32 capacity, struct tessera_scatter *scatter, u64 lo)
 {
 	struct rb_node *next, *hole;
 	struct drm_mm_node *before;
@@ -323,7 +323,7 @@ static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_plac
 		start = drm_mm_hole_node_start(before);
 		end = start + before->hole_size;
 		if (end > lo)
-			ret = scatter_hole_locked(mgr, placement, room, scatter, max(start, lo),
+			ret = scatter_hole_locked(mgr, placement, capacity, scatter, max(start, lo),
 						  end);
 		cond_resched();
 	}
@@ -333,7 +333,7 @@ static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_plac
 
 /* Allocate any free pages. A failure leaves nothing allocated. */
 static int placement_scatter_locked(struct tessera_manager *mgr,
-				    struct tessera_placement *placement, u32 room, u64 lo)
+				    struct tessera_placement *placement, u32 capacity, u64 lo)
 {
 	struct tessera_scatter scatter;
 	int ret;
@@ -343,7 +343,7 @@ static int placement_scatter_locked(struct tessera_manager *mgr,
 	placement->num_extents = 0;
 	tessera_scatter_begin(&scatter, placement->pages, mgr->seg->page_size >> PAGE_SHIFT);
 	do {
-		ret = scatter_round_locked(mgr, placement, room, &scatter, lo);
+		ret = scatter_round_locked(mgr, placement, capacity, &scatter, lo);
 	} while (!ret && tessera_scatter_next(&scatter));
 	if (!ret && scatter.left)
 		ret = -ENOSPC;
@@ -355,15 +355,15 @@ static int placement_scatter_locked(struct tessera_manager *mgr,
 
 /* Double the array of extents, up to one extent for each page. */
 static int placement_grow(struct tessera_manager *mgr, struct tessera_placement *placement,
-			  u32 *room)
+			  u32 *capacity)
 {
 	struct tessera_extent *extents;
 
-	*room = min_t(u64, max(2 * *room, 8U), placement->pages);
+	*capacity = min_t(u64, max(2 * *capacity, 8U), placement->pages);
 	if (!placement->addrs && !tessera_segment_is_aperture(mgr->seg))
 		placement->addrs =
 			kvcalloc(placement->pages, sizeof(*placement->addrs), GFP_KERNEL_ACCOUNT);
-	extents = kvcalloc(*room, sizeof(*extents), GFP_KERNEL_ACCOUNT);
+	extents = kvcalloc(*capacity, sizeof(*extents), GFP_KERNEL_ACCOUNT);
 	if (placement->extents != &placement->one)
 		kvfree(placement->extents);
 	placement->extents = extents;
@@ -375,7 +375,7 @@ static int placement_grow(struct tessera_manager *mgr, struct tessera_placement 
 static int placement_allocate(struct tessera_manager *mgr, struct tessera_placement *placement,
 			      const struct ttm_place *place)
 {
-	u32 room = 1;
+	u32 capacity = 1;
 	int ret;
 
 	do {
@@ -385,7 +385,7 @@ static int placement_allocate(struct tessera_manager *mgr, struct tessera_placem
 		else if (place->flags & TTM_PL_FLAG_CONTIGUOUS)
 			ret = placement_insert_locked(mgr, placement, place);
 		else
-			ret = placement_scatter_locked(mgr, placement, room,
+			ret = placement_scatter_locked(mgr, placement, capacity,
 						       place->fpfn - mgr->seg->first_page);
 		if (!ret) {
 			commit_locked(mgr, placement->pages);
@@ -394,7 +394,7 @@ static int placement_allocate(struct tessera_manager *mgr, struct tessera_placem
 		mutex_unlock(&mgr->lock);
 		if (ret != -E2BIG)
 			return ret;
-		ret = placement_grow(mgr, placement, &room);
+		ret = placement_grow(mgr, placement, &capacity);
 	} while (!ret);
 
 	return ret;
@@ -530,7 +530,7 @@ static void tessera_manager_free(struct ttm_resource_manager *man,
 		mgr->freed(mgr, placement);
 	ttm_resource_fini(man, res);
 	placement_remove(mgr, placement);
-	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
+	tessera_space_signal(mgr->tdev, TESSERA_SPACE_FREED);
 	tessera_account_uncharge(placement->account, mgr->seg->index,
 				 tessera_placement_bytes(placement));
 	tessera_account_put(placement->account);
@@ -757,20 +757,20 @@ bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi
  */
 bool tessera_manager_has(struct tessera_manager *mgr, u64 bytes)
 {
-	u64 need = tessera_placement_footprint(mgr->seg, bytes), room = 0;
+	u64 need = tessera_placement_footprint(mgr->seg, bytes), available = 0;
 	struct drm_mm_node *entry;
 	u64 start, end;
 
 	mutex_lock(&mgr->lock);
 	if (mgr->committed + need <= mgr->seg->commit) {
 		drm_mm_for_each_hole(entry, &mgr->mm, start, end) {
-			room += (end - start) << PAGE_SHIFT;
+			available += (end - start) << PAGE_SHIFT;
 			cond_resched();
 		}
 	}
 	mutex_unlock(&mgr->lock);
 
-	return room >= need;
+	return available >= need;
 }
 
 /*
@@ -799,14 +799,14 @@ static bool claim_try(struct tessera_manager *mgr)
 /**
  * tessera_manager_claim() - become the only one to place objects in a segment
  * @mgr: the manager
- * @state: see tessera_room_wait_timeout()
+ * @state: see tessera_space_wait_timeout()
  *
  * For a submission that was disturbed too often. A claim lasts a second at
  * most. Meanwhile other threads find the segment closed, and wait with no
  * reservation held. A thread claims several segments in the order of their
  * indexes, before it takes any reservation.
  *
- * Return: 0, or an error of tessera_room_wait_timeout().
+ * Return: 0, or an error of tessera_space_wait_timeout().
  */
 int tessera_manager_claim(struct tessera_manager *mgr, unsigned int state)
 {
@@ -814,7 +814,7 @@ int tessera_manager_claim(struct tessera_manager *mgr, unsigned int state)
 	int ret;
 
 	for (;;) {
-		seen = tessera_room_seen(mgr->tdev, TESSERA_ROOM_UNCLAIMED);
+		seen = tessera_space_event_count(mgr->tdev, TESSERA_SPACE_UNCLAIMED);
 		if (claim_try(mgr))
 			return 0;
 		ret = tessera_manager_wait_closed(mgr->tdev, seen, state);
@@ -838,7 +838,7 @@ void tessera_manager_unclaim(struct tessera_manager *mgr)
 		WRITE_ONCE(mgr->claimed, NULL);
 	mutex_unlock(&mgr->lock);
 	if (mine)
-		tessera_room_signal(mgr->tdev, TESSERA_ROOM_UNCLAIMED);
+		tessera_space_signal(mgr->tdev, TESSERA_SPACE_UNCLAIMED);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_manager_unclaim);
 
@@ -860,18 +860,18 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_manager_closed);
 /**
  * tessera_manager_wait_closed() - wait for the end of a claim
  * @tdev: the device
- * @seen: from tessera_room_seen(), of %TESSERA_ROOM_UNCLAIMED
- * @state: see tessera_room_wait_timeout()
+ * @seen: from tessera_space_event_count(), of %TESSERA_SPACE_UNCLAIMED
+ * @state: see tessera_space_wait_timeout()
  *
  * The caller must not hold a lock that another client needs. The wait also ends
  * when a claim would have expired. The caller has to check again.
  *
- * Return: 0, or an error of tessera_room_wait_timeout().
+ * Return: 0, or an error of tessera_space_wait_timeout().
  */
 int tessera_manager_wait_closed(struct tessera_device *tdev, u32 seen, unsigned int state)
 {
-	int ret = tessera_room_wait_timeout(tdev, TESSERA_ROOM_UNCLAIMED, seen, state,
-					    CLAIM_JIFFIES);
+	int ret = tessera_space_wait_timeout(tdev, TESSERA_SPACE_UNCLAIMED, seen, state,
+					     CLAIM_JIFFIES);
 
 	return ret == -ETIME ? 0 : ret;
 }

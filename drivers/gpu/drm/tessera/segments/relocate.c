@@ -102,5 +102,5 @@ void tessera_manager_relocate_finish(struct tessera_manager *mgr, struct drm_mm_
 	drm_mm_remove_node(left);
 	tessera_release_fences_add_locked(mgr, left->start, left->size, release_fences);
 	mutex_unlock(&mgr->lock);
-	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
+	tessera_space_signal(mgr->tdev, TESSERA_SPACE_FREED);
 }

@@ -28,28 +28,29 @@ struct tessera_budget_watch;	/* budget.c */
 struct tessera_fences;		/* exec/exec.h */
 struct tessera_placement;	/* manager.c */
 
-/* segments/room.c */
+/* segments/space.c */
 
 /**
- * enum tessera_room_event - why there may be free space now
- * @TESSERA_ROOM_FREED: a placement was freed, for example by a destroyed object
- * @TESSERA_ROOM_RELEASED: a submission in parts released objects it had held
- * @TESSERA_ROOM_UNCLAIMED: the claim of a segment has ended
- * @TESSERA_ROOM_EVENTS: number of events
+ * enum tessera_space_event - why there may be free space now
+ * @TESSERA_SPACE_FREED: a placement was freed, for example by a destroyed
+ * object
+ * @TESSERA_SPACE_RELEASED: a submission in parts released objects it had held
+ * @TESSERA_SPACE_UNCLAIMED: the claim of a segment has ended
+ * @TESSERA_SPACE_EVENTS: number of events
  */
-enum tessera_room_event {
-	TESSERA_ROOM_FREED,
-	TESSERA_ROOM_RELEASED,
-	TESSERA_ROOM_UNCLAIMED,
-	TESSERA_ROOM_EVENTS,
+enum tessera_space_event {
+	TESSERA_SPACE_FREED,
+	TESSERA_SPACE_RELEASED,
+	TESSERA_SPACE_UNCLAIMED,
+	TESSERA_SPACE_EVENTS,
 };
 
-int tessera_room_init(struct tessera_device *tdev);
-u32 tessera_room_seen(struct tessera_device *tdev, enum tessera_room_event event);
-void tessera_room_signal(struct tessera_device *tdev, enum tessera_room_event event);
-void tessera_room_signal_all(struct tessera_device *tdev);
-int tessera_room_wait_timeout(struct tessera_device *tdev, enum tessera_room_event event, u32 seen,
-			      unsigned int state, long timeout);
+int tessera_space_events_init(struct tessera_device *tdev);
+u32 tessera_space_event_count(struct tessera_device *tdev, enum tessera_space_event event);
+void tessera_space_signal(struct tessera_device *tdev, enum tessera_space_event event);
+void tessera_space_signal_all(struct tessera_device *tdev);
+int tessera_space_wait_timeout(struct tessera_device *tdev, enum tessera_space_event event,
+			       u32 seen, unsigned int state, long timeout);
 
 /* segments/segment.c */
 

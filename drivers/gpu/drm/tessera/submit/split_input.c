@@ -148,8 +148,8 @@ static void model_block(struct tessera_split_model *model, u32 segment,
 }
 
 /* Bytes that the submission may need in a segment beyond what it has there. */
-static u64 segment_want(const struct tessera_request *req, u32 segment,
-			const struct tessera_blocks *blocks)
+static u64 segment_demand(const struct tessera_request *req, u32 segment,
+			  const struct tessera_blocks *blocks)
 {
 	u64 want = 0, have = 0;
 	u32 i;
@@ -200,7 +200,7 @@ static int model_segment_blocks(struct tessera_split_model *model,
 		return ret;
 	for (i = 0; i < blocks.num; i++)
 		look_closer(model, &blocks.block[i], model->seniority);
-	ret = tessera_victims_rank(segment_want(req, segment, &blocks), &blocks);
+	ret = tessera_victims_rank(segment_demand(req, segment, &blocks), &blocks);
 	if (!ret)
 		ret = model_reserve(model, blocks.num);
 	for (i = 0; !ret && i < blocks.num; i++) {

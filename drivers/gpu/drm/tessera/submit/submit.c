@@ -181,21 +181,21 @@ static void run_waits_end(struct tessera_submit_run *run)
  * Wait for space: for objects that are being destroyed, or are held by older
  * submissions.
  */
-static int wait_for_room(struct tessera_submit_run *run, enum tessera_room_event event,
-			 long timeout)
+static int wait_for_space(struct tessera_submit_run *run, enum tessera_space_event event,
+			  long timeout)
 {
 	/* A limit that is used up ends the wait even if events keep coming. */
 	if (!timeout)
 		return -ETIME;
 
-	return tessera_room_wait_timeout(run->req->tdev, event, run->seen[event],
-					 run_state(run), timeout);
+	return tessera_space_wait_timeout(run->req->tdev, event, run->seen[event],
+					  run_state(run), timeout);
 }
 
 /* An expired hold raises no event, so the wait has a timeout. */
 static int wait_for_holds(struct tessera_submit_run *run)
 {
-	int ret = wait_for_room(run, TESSERA_ROOM_RELEASED, HOLD_LOOK_JIFFIES);
+	int ret = wait_for_space(run, TESSERA_SPACE_RELEASED, HOLD_LOOK_JIFFIES);
 
 	return ret == -ETIME ? 0 : ret;
 }
@@ -275,12 +275,12 @@ static int begin_again(struct tessera_submit_run *run, enum tessera_again why)
 
 	switch (why) {
 	case TESSERA_AGAIN_CLOSED:
-		return tessera_manager_wait_closed(tdev, run->seen[TESSERA_ROOM_UNCLAIMED],
+		return tessera_manager_wait_closed(tdev, run->seen[TESSERA_SPACE_UNCLAIMED],
 						   run_state(run));
 	case TESSERA_AGAIN_SPLIT:
 		return tessera_plan_init(run);
 	case TESSERA_AGAIN_DYING:
-		return wait_for_room(run, TESSERA_ROOM_FREED, run_patience(run, DYING_TIMEOUTS));
+		return wait_for_space(run, TESSERA_SPACE_FREED, run_patience(run, DYING_TIMEOUTS));
 	case TESSERA_AGAIN_HELD:
 		run_waits_end(run);
 		return wait_for_holds(run);
@@ -333,7 +333,7 @@ static bool is_locked(struct tessera_bo *bo, void *ticket)
 
 static int validate_objects(struct tessera_request *req, struct drm_exec *exec)
 {
-	struct tessera_room_rules rules = {
+	struct tessera_space_rules rules = {
 		.evictions = MAX_EVICTIONS,
 		.spares = is_locked,
 		.data = &exec->ticket,
@@ -453,8 +453,8 @@ static int try_batch(struct tessera_submit_run *run)
 	u32 event;
 	int ret;
 
-	for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
-		run->seen[event] = tessera_room_seen(run->req->tdev, event);
+	for (event = 0; event < TESSERA_SPACE_EVENTS; event++)
+		run->seen[event] = tessera_space_event_count(run->req->tdev, event);
 	/*
 	 * After the events were read, because they are raised, too, when the
 	 * context is lost or the device goes.
@@ -490,7 +490,7 @@ static bool may_fit(const struct tessera_submit_run *run)
 {
 	const struct tessera_request *req = run->req;
 	const struct tessera_segment *seg;
-	u64 wanted = 0, room = 0;
+	u64 wanted = 0, space = 0;
 	u32 i;
 
 	for (i = 0; i < req->num_uses; i++)
@@ -498,10 +498,10 @@ static bool may_fit(const struct tessera_submit_run *run)
 	for (i = 0; i < tessera_segment_count(req->tdev); i++) {
 		seg = tessera_segment_by_index(req->tdev, i);
 		if (run->segments & BIT(seg->id))
-			room += seg->commit;
+			space += seg->commit;
 	}
 
-	return wanted <= room;
+	return wanted <= space;
 }
 
 /* Some parts of the submission are armed, and more will follow. */

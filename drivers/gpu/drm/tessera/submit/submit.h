@@ -595,7 +595,7 @@ struct tessera_submit_run {
 	/**
 	 * @seen: numbers of the last events, read before the current attempt
 	 */
-	u32 seen[TESSERA_ROOM_EVENTS];
+	u32 seen[TESSERA_SPACE_EVENTS];
 	/** @used: objects of the current part, as allocation indexes */
 	const u32 *used;
 	/** @num_used: elements of @used */

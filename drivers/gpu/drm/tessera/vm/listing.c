@@ -304,7 +304,7 @@ struct tessera_resident_set *tessera_resident_set_create(struct tessera_device *
 	mutex_init(&set->lock);
 	INIT_LIST_HEAD(&set->evicted);
 	/* Long ago, so that the first use counts. */
-	set->wanted = jiffies - HZ;
+	set->demanded_at = jiffies - HZ;
 
 	return set;
 }

@@ -66,7 +66,7 @@
  * Minimum interval at which a client renews its demand; far below the time
  * after which demand expires.
  */
-#define WANT_JIFFIES	(HZ / 8)
+#define DEMAND_JIFFIES	(HZ / 8)
 
 /*
  * Kernel memory of a move: paging job, indirect buffer and page list, for the
@@ -75,13 +75,13 @@
 #define MOVE_BYTES	(10 * 1024L)
 
 /* A call fails after this many job timeouts without progress. */
-#define ROOM_TIMEOUTS	2
+#define SPACE_TIMEOUTS	2
 
 /* One MAKE_RESIDENT call. */
 struct make {
 	struct tessera_resident_set *set;
 	struct tessera_resident_answer *answer;
-	struct tessera_room_rules rules;
+	struct tessera_space_rules rules;
 	/* Objects of the round: @num_back evicted, then those of the call. */
 	struct tessera_bos bos;
 	u32 num_back;
@@ -124,14 +124,14 @@ static void make_blame(struct make *make, u32 index, int error)
 static int make_collect(struct make *make, const struct tessera_bos *asked)
 {
 	struct tessera_resident_set *set = make->set;
-	u32 room = READ_ONCE(set->num_evicted);
+	u32 limit = READ_ONCE(set->num_evicted);
 	u32 i, index;
 	int ret = 0;
 
-	make->bos.bos = kvcalloc(room + asked->num, sizeof(*make->bos.bos), GFP_KERNEL_ACCOUNT);
+	make->bos.bos = kvcalloc(limit + asked->num, sizeof(*make->bos.bos), GFP_KERNEL_ACCOUNT);
 	if (!make->bos.bos)
 		return -ENOMEM;
-	make->num_back = tessera_listing_get_evicted(set, make->bos.bos, room);
+	make->num_back = tessera_listing_get_evicted(set, make->bos.bos, limit);
 	make->bos.num = make->num_back;
 	for (i = 0; i < asked->num; i++) {
 		tessera_bo_get(asked->bos[i]);
@@ -268,7 +268,7 @@ static u32 bo_segments(struct tessera_bo *bo)
  * there. @first receives the object that the shares are computed for: one of
  * the caller's account if there is any.
  */
-static void make_want(struct make *make, u64 *want, struct tessera_bo **first)
+static void sum_demand(struct make *make, u64 *want, struct tessera_bo **first)
 {
 	u32 i, left;
 
@@ -293,14 +293,15 @@ static int make_look(struct make *make, struct tessera_trim_seg *segs)
 	u32 i;
 	int ret;
 
-	make_want(make, want, first);
+	sum_demand(make, want, first);
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
 		segs[i] = (struct tessera_trim_seg) { .page_size = seg->page_size };
 		if (!first[i])
 			continue;
-		ret = tessera_victims_room(first[i], seg, want[i], &make->rules, &segs[i].room);
+		ret = tessera_victims_available(first[i], seg, want[i], &make->rules,
+						&segs[i].available);
 		if (ret)
 			return ret;
 	}
@@ -346,7 +347,7 @@ static int make_sum(struct make *make)
 
 static u64 patience_jiffies(struct tessera_device *tdev)
 {
-	return ROOM_TIMEOUTS * (u64)msecs_to_jiffies(tessera_engine_timeout_ms(tdev));
+	return SPACE_TIMEOUTS * (u64)msecs_to_jiffies(tessera_engine_timeout_ms(tdev));
 }
 
 /*
@@ -458,7 +459,7 @@ static int make_locked(struct make *make)
 {
 	int ret;
 
-	make->rules = (struct tessera_room_rules) {
+	make->rules = (struct tessera_space_rules) {
 		.evictions = ROUND_MOVES,
 		.compact = true,
 		.ticket = &make->bos.exec.ticket,
@@ -550,7 +551,7 @@ static int make_wait(struct make *make, int error, const u32 *seen)
 {
 	struct tessera_device *tdev = make->set->tdev;
 	u64 now = get_jiffies_64();
-	enum tessera_room_event event;
+	enum tessera_space_event event;
 	int ret;
 
 	if (make->answer->bytes_to_trim)
@@ -566,7 +567,7 @@ static int make_wait(struct make *make, int error, const u32 *seen)
 	if (error == -EINPROGRESS)
 		return 0;
 	if (error == -EAGAIN)
-		return tessera_manager_wait_closed(tdev, seen[TESSERA_ROOM_UNCLAIMED],
+		return tessera_manager_wait_closed(tdev, seen[TESSERA_SPACE_UNCLAIMED],
 						   TASK_INTERRUPTIBLE);
 	if (make->rules.contended)
 		return tessera_wait_resv_lock(TESSERA_WAIT_VICTIM,
@@ -579,9 +580,9 @@ static int make_wait(struct make *make, int error, const u32 *seen)
 		return 0;
 	}
 
-	event = make->rules.dying ? TESSERA_ROOM_FREED : TESSERA_ROOM_RELEASED;
-	ret = tessera_room_wait_timeout(tdev, event, seen[event], TASK_INTERRUPTIBLE,
-					make->patience - now);
+	event = make->rules.dying ? TESSERA_SPACE_FREED : TESSERA_SPACE_RELEASED;
+	ret = tessera_space_wait_timeout(tdev, event, seen[event], TASK_INTERRUPTIBLE,
+					 make->patience - now);
 
 	return ret == -ETIME ? 0 : ret;
 }
@@ -589,12 +590,12 @@ static int make_wait(struct make *make, int error, const u32 *seen)
 static int make_all(struct make *make, const struct tessera_bos *asked)
 {
 	struct tessera_device *tdev = make->set->tdev;
-	u32 seen[TESSERA_ROOM_EVENTS], event;
+	u32 seen[TESSERA_SPACE_EVENTS], event;
 	int error, ret;
 
 	do {
-		for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
-			seen[event] = tessera_room_seen(tdev, event);
+		for (event = 0; event < TESSERA_SPACE_EVENTS; event++)
+			seen[event] = tessera_space_event_count(tdev, event);
 		error = make_round(make, asked);
 		ret = error;
 		if (error == -EINPROGRESS || error == -EAGAIN || error == -ENOSPC)
@@ -626,17 +627,18 @@ static void check_handles(struct tessera_resident_set *set, const u32 *handles,
  * Renew the client's demand. This takes a lock of the device for each segment,
  * so it is not done for every job.
  */
-static void resident_want(struct tessera_resident_set *set)
+static void resident_note_demand(struct tessera_resident_set *set)
 {
 	unsigned long now = jiffies;
 	u32 i;
 
-	if (time_in_range(now, READ_ONCE(set->wanted), READ_ONCE(set->wanted) + WANT_JIFFIES))
+	if (time_in_range(now, READ_ONCE(set->demanded_at),
+			  READ_ONCE(set->demanded_at) + DEMAND_JIFFIES))
 		return;
-	WRITE_ONCE(set->wanted, now);
+	WRITE_ONCE(set->demanded_at, now);
 	for (i = 0; i < tessera_segment_count(set->tdev); i++)
 		if (atomic64_read(&set->account->resident[i]))
-			tessera_account_want(set->account, i);
+			tessera_account_note_demand(set->account, i);
 }
 
 /**
@@ -666,7 +668,7 @@ int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, 
 	struct tessera_bos asked;
 	int ret;
 
-	resident_want(set);
+	resident_note_demand(set);
 	/* Hold these references until check_handles(). */
 	ret = tessera_bos_lookup(&asked, set->file, handles, sizeof(*handles), num);
 	if (ret == -ENOENT)
@@ -751,7 +753,7 @@ int tessera_resident_ready(struct tessera_resident_set *set)
 	int ret;
 
 	if (tessera_resident_complete(set)) {
-		resident_want(set);
+		resident_note_demand(set);
 		return 0;
 	}
 	ret = tessera_resident_make(set, NULL, 0, &answer);

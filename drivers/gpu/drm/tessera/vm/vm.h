@@ -57,10 +57,10 @@ struct tessera_resident_set {
 	/** @num_evicted: length of @evicted; may be read without @lock */
 	u32 num_evicted;
 	/**
-	 * @wanted: when the client last used its objects, in jiffies; may be
-	 * read without @lock
+	 * @demanded_at: when the client last used its objects, in jiffies; may
+	 * be read without @lock
 	 */
-	unsigned long wanted;
+	unsigned long demanded_at;
 };
 
 /**

@@ -20,61 +20,61 @@
 #include "tessera_device.h"
 #include "tessera_wait.h"
 
-struct room_event {
+struct space_event {
 	atomic_t count;
 	wait_queue_head_t wait;
 };
 
-struct tessera_room {
-	struct room_event events[TESSERA_ROOM_EVENTS];
+struct tessera_space_events {
+	struct space_event events[TESSERA_SPACE_EVENTS];
 };
 
 /**
- * tessera_room_init() - set up the events
+ * tessera_space_events_init() - set up the events
  * @tdev: the device
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_room_init(struct tessera_device *tdev)
+int tessera_space_events_init(struct tessera_device *tdev)
 {
-	struct tessera_room *room;
+	struct tessera_space_events *events;
 	u32 i;
 
-	room = drmm_kzalloc(&tdev->drm, sizeof(*room), GFP_KERNEL);
-	if (!room)
+	events = drmm_kzalloc(&tdev->drm, sizeof(*events), GFP_KERNEL);
+	if (!events)
 		return -ENOMEM;
-	for (i = 0; i < TESSERA_ROOM_EVENTS; i++)
-		init_waitqueue_head(&room->events[i].wait);
-	tdev->room = room;
+	for (i = 0; i < TESSERA_SPACE_EVENTS; i++)
+		init_waitqueue_head(&events->events[i].wait);
+	tdev->space_events = events;
 
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(tessera_room_init);
+EXPORT_SYMBOL_IF_KUNIT(tessera_space_events_init);
 
 /**
- * tessera_room_seen() - number of the last event
+ * tessera_space_event_count() - number of the last event
  * @tdev: the device
  * @event: kind of event
  *
  * Read this before looking for space.
  *
- * Return: the number, for tessera_room_wait_timeout().
+ * Return: the number, for tessera_space_wait_timeout().
  */
-u32 tessera_room_seen(struct tessera_device *tdev, enum tessera_room_event event)
+u32 tessera_space_event_count(struct tessera_device *tdev, enum tessera_space_event event)
 {
-	return atomic_read_acquire(&tdev->room->events[event].count);
+	return atomic_read_acquire(&tdev->space_events->events[event].count);
 }
 
 /**
- * tessera_room_signal() - wake the waiters of an event
+ * tessera_space_signal() - wake the waiters of an event
  * @tdev: the device
  * @event: the reason why there may be space now
  *
  * Process context. Any locks may be held.
  */
-void tessera_room_signal(struct tessera_device *tdev, enum tessera_room_event event)
+void tessera_space_signal(struct tessera_device *tdev, enum tessera_space_event event)
 {
-	struct room_event *ev = &tdev->room->events[event];
+	struct space_event *ev = &tdev->space_events->events[event];
 
 	/* Fully ordered: a thread that sees the count sees the free space. */
 	atomic_inc_return(&ev->count);
@@ -83,28 +83,28 @@ void tessera_room_signal(struct tessera_device *tdev, enum tessera_room_event ev
 }
 
 /**
- * tessera_room_signal_all() - wake all waiters for a reason other than space
+ * tessera_space_signal_all() - wake all waiters for a reason other than space
  * @tdev: the device
  */
-void tessera_room_signal_all(struct tessera_device *tdev)
+void tessera_space_signal_all(struct tessera_device *tdev)
 {
 	u32 event;
 
-	for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
-		tessera_room_signal(tdev, event);
+	for (event = 0; event < TESSERA_SPACE_EVENTS; event++)
+		tessera_space_signal(tdev, event);
 }
 
-static const enum tessera_wait_row wait_rows[TESSERA_ROOM_EVENTS] = {
-	[TESSERA_ROOM_FREED] = TESSERA_WAIT_SPACE,
-	[TESSERA_ROOM_RELEASED] = TESSERA_WAIT_HELD,
-	[TESSERA_ROOM_UNCLAIMED] = TESSERA_WAIT_CLAIM,
+static const enum tessera_wait_row wait_rows[TESSERA_SPACE_EVENTS] = {
+	[TESSERA_SPACE_FREED] = TESSERA_WAIT_SPACE,
+	[TESSERA_SPACE_RELEASED] = TESSERA_WAIT_HELD,
+	[TESSERA_SPACE_UNCLAIMED] = TESSERA_WAIT_CLAIM,
 };
 
 /**
- * tessera_room_wait_timeout() - wait for the next event, with a timeout
+ * tessera_space_wait_timeout() - wait for the next event, with a timeout
  * @tdev: the device
  * @event: kind of event
- * @seen: from tessera_room_seen()
+ * @seen: from tessera_space_event_count()
  * @state: %TASK_INTERRUPTIBLE if the system call can be restarted, so that any
  * signal, and the freezer, ends the wait; else %TASK_KILLABLE, combined with
  * the caller's freezer flags
@@ -115,10 +115,10 @@ static const enum tessera_wait_row wait_rows[TESSERA_ROOM_EVENTS] = {
  * Return: 0; -ETIME; -ERESTARTSYS, or -EINTR for a fatal signal; or -ENODEV if
  * the device was unplugged.
  */
-int tessera_room_wait_timeout(struct tessera_device *tdev, enum tessera_room_event event, u32 seen,
-			      unsigned int state, long timeout)
+int tessera_space_wait_timeout(struct tessera_device *tdev, enum tessera_space_event event,
+			       u32 seen, unsigned int state, long timeout)
 {
-	struct room_event *ev = &tdev->room->events[event];
+	struct space_event *ev = &tdev->space_events->events[event];
 	long left;
 
 	left = tessera_wait_event_timeout(wait_rows[event], ev->wait,
