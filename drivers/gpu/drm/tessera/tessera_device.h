@@ -236,8 +236,11 @@ struct tessera_device {
 	struct tessera_host_aperture *host_aperture;
 	/** @swizzle_ranges: swizzling ranges, or NULL */
 	struct tessera_swizzle_ranges *swizzle_ranges;
-	/** @instance_lock: lock of renamed instances, see mem/instance.c */
-	struct mutex instance_lock;
+	/**
+	 * @renamed_instance_lock: lock of renamed instances, see
+	 * mem/renamed_instance.c
+	 */
+	struct mutex renamed_instance_lock;
 	/** @registry: all buffer objects */
 	struct tessera_registry *registry;
 	/**

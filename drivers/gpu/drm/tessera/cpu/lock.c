@@ -5,10 +5,11 @@
  * Synchronised CPU access to objects that jobs use, for clients that submit
  * with allocation lists. The kernel knows the jobs of such a client. It can
  * wait for them, report that it would have to wait, or give the caller a
- * renamed instance to go on with (mem/instance.c). The mapping belongs to the
- * object and does not need a lock (cpu/fault.c). A lock of a swizzled object
- * shows its linear bytes, or the raw bytes if it does not acquire a swizzling
- * range. For Lock2 see cpu/lock2.c, for the record of lock holders cpu/locks.c.
+ * renamed instance to go on with (mem/renamed_instance.c). The mapping belongs
+ * to the object and does not need a lock (cpu/fault.c). A lock of a swizzled
+ * object shows its linear bytes, or the raw bytes if it does not acquire a
+ * swizzling range. For Lock2 see cpu/lock2.c, for the record of lock holders
+ * cpu/locks.c.
  */
 
 #include <drm/drm_drv.h>
@@ -71,7 +72,7 @@ static int lock_check(struct tessera_bo *bo, u32 flags)
 	     */
 	    tessera_ioctl_bad(tdev, (flags & DRM_TESSERA_LOCK_DISCARD) &&
 			      (READ_ONCE(bo->tbo.base.dma_buf) ||
-			       tessera_instance_is_old(tdev, &bo->instance))))
+			       tessera_renamed_is_old(tdev, &bo->instance))))
 		return -EINVAL;
 
 	return atomic_read(&bo->lost) ? -EIO : 0;
@@ -201,7 +202,7 @@ static struct tessera_bo *instance_create(struct tessera_bo *old,
 	if (IS_ERR(new))
 		return new;
 	new->file = old->file;
-	ret = tessera_instance_replace(tdev, &old->instance, &new->instance);
+	ret = tessera_renamed_replace(tdev, &old->instance, &new->instance);
 	if (ret) {
 		tessera_bo_put(new);
 		return ERR_PTR(ret);

@@ -39,7 +39,7 @@ struct drm_tessera_offer_bo;
 struct drm_tessera_reclaim_bo;
 struct sg_table;
 struct tessera_blocker;
-struct tessera_family;		/* mem/instance.c */
+struct tessera_renamed_set;	/* mem/renamed_instance.c */
 struct tessera_pages;		/* paging/paging.h */
 struct tessera_paging_queue;	/* paging/queue.c */
 struct ttm_buffer_object;
@@ -50,30 +50,31 @@ struct ttm_resource;
 struct ttm_tt;
 struct ww_acquire_ctx;
 
-/* mem/instance.c */
+/* mem/renamed_instance.c */
 
 /**
- * struct tessera_instance - an object in a family of renamed objects
+ * struct tessera_renamed_instance - an object in a renamed set
  */
-struct tessera_instance {
-	/** @family: the family; NULL for an object that was never replaced */
-	struct tessera_family *family;
+struct tessera_renamed_instance {
+	/** @set: the renamed set; NULL for an object that was never replaced */
+	struct tessera_renamed_set *set;
 	/**
-	 * @number: number in the family; newer instances have greater numbers
+	 * @number: number in the renamed set; newer instances have greater
+	 * numbers
 	 */
 	u32 number;
 };
 
-int tessera_instance_replace(struct tessera_device *tdev, struct tessera_instance *old,
-			     struct tessera_instance *new);
-bool tessera_instance_is_old(struct tessera_device *tdev, struct tessera_instance *instance);
-void tessera_instance_put(struct tessera_instance *instance);
+int tessera_renamed_replace(struct tessera_device *tdev, struct tessera_renamed_instance *old,
+			    struct tessera_renamed_instance *new);
+bool tessera_renamed_is_old(struct tessera_device *tdev, struct tessera_renamed_instance *instance);
+void tessera_renamed_put(struct tessera_renamed_instance *instance);
 
-void tessera_instance_lock(struct tessera_device *tdev);
-void tessera_instance_unlock(struct tessera_device *tdev);
-void tessera_instance_look_locked(struct tessera_instance *instance);
-bool tessera_instance_list_locked(struct tessera_instance *instance);
-void tessera_instance_use_locked(struct tessera_instance *instance);
+void tessera_renamed_lock(struct tessera_device *tdev);
+void tessera_renamed_unlock(struct tessera_device *tdev);
+void tessera_renamed_look_locked(struct tessera_renamed_instance *instance);
+bool tessera_renamed_list_locked(struct tessera_renamed_instance *instance);
+void tessera_renamed_use_locked(struct tessera_renamed_instance *instance);
 
 /* mem/bo.c */
 
@@ -296,8 +297,8 @@ struct tessera_bo {
 	bool redrawn;
 	/** @label: name given by user space, or NULL; under resv */
 	const char *label;
-	/** @instance: its place in a family of renamed objects */
-	struct tessera_instance instance;
+	/** @instance: its place in a renamed set */
+	struct tessera_renamed_instance instance;
 	/** @window: its CPU windows */
 	struct tessera_cpu_window window;
 	/** @offer: its offer state */

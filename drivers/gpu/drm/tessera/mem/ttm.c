@@ -411,7 +411,7 @@ int tessera_ttm_init(struct tessera_device *tdev)
 
 	ret = tessera_bo_init_registry(tdev);
 	if (!ret)
-		ret = drmm_mutex_init(drm, &tdev->instance_lock);
+		ret = drmm_mutex_init(drm, &tdev->renamed_instance_lock);
 	if (ret)
 		return ret;
 

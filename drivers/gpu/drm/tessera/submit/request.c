@@ -259,11 +259,11 @@ static int check_instances_locked(struct tessera_request *req)
 
 	for (i = 0; i < req->list.num_allocs; i++)
 		if (req->bos[i])
-			tessera_instance_look_locked(&req->bos[i]->instance);
+			tessera_renamed_look_locked(&req->bos[i]->instance);
 	for (i = 0; i < req->list.num_allocs; i++)
 		if (req->bos[i] &&
 		    tessera_ioctl_bad(req->tdev,
-				      !tessera_instance_list_locked(&req->bos[i]->instance)))
+				      !tessera_renamed_list_locked(&req->bos[i]->instance)))
 			return -EINVAL;
 
 	return 0;
@@ -281,7 +281,7 @@ static int request_check_cpu(struct tessera_request *req)
 
 		if (!bo)
 			continue;
-		renamed |= !!READ_ONCE(bo->instance.family);
+		renamed |= !!READ_ONCE(bo->instance.set);
 		if (tessera_ioctl_bad(req->tdev, tessera_bo_is_offered(bo)))
 			return -EINVAL;
 		if (tessera_locks_refuse(bo, req->file, tessera_request_writes(req, i)))
@@ -289,9 +289,9 @@ static int request_check_cpu(struct tessera_request *req)
 	}
 	if (!renamed)
 		return 0;
-	tessera_instance_lock(req->tdev);
+	tessera_renamed_lock(req->tdev);
 	ret = check_instances_locked(req);
-	tessera_instance_unlock(req->tdev);
+	tessera_renamed_unlock(req->tdev);
 	req->renamed = !ret;
 
 	return ret;
@@ -309,11 +309,11 @@ void tessera_request_accepted(struct tessera_request *req)
 
 	if (!req->renamed)
 		return;
-	tessera_instance_lock(req->tdev);
+	tessera_renamed_lock(req->tdev);
 	for (i = 0; i < req->list.num_allocs; i++)
 		if (req->bos[i])
-			tessera_instance_use_locked(&req->bos[i]->instance);
-	tessera_instance_unlock(req->tdev);
+			tessera_renamed_use_locked(&req->bos[i]->instance);
+	tessera_renamed_unlock(req->tdev);
 }
 
 static int request_check_lists(struct tessera_request *req)
