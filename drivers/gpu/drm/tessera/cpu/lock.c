@@ -89,7 +89,7 @@ static bool lock_is_idle(struct tessera_bo *bo, u32 flags)
 static int lock_wait_jobs(struct tessera_bo *bo, u32 flags)
 {
 	bool write = !(flags & DRM_TESSERA_LOCK_READ_ONLY);
-	u64 queued = tessera_trail_now(&bo->trail);
+	u64 queued = tessera_dep_check_stamp(&bo->dep_check);
 	long ret;
 
 	if (flags & DRM_TESSERA_LOCK_IGNORE_SYNC || lock_is_idle(bo, flags))
@@ -99,7 +99,8 @@ static int lock_wait_jobs(struct tessera_bo *bo, u32 flags)
 	ret = tessera_wait_resv(TESSERA_WAIT_IDLE, bo->tbo.base.resv, dma_resv_usage_rw(write),
 				true, MAX_SCHEDULE_TIMEOUT);
 	if (ret > 0)
-		tessera_trail_check_over(&bo->trail, tessera_trail_before(write), queued, bo->id);
+		tessera_dep_check_idle(&bo->dep_check, tessera_dep_check_before(write), queued,
+				       bo->id);
 
 	return min(ret, 0L);
 }

@@ -16,35 +16,35 @@ struct tessera_fences;		/* exec/exec.h */
 struct tessera_job;		/* exec/exec.h */
 struct ttm_buffer_object;
 
-/* debug/trail.c */
+/* debug/dep_check.c */
 
 /*
  * Kinds of access of a job to an object or to page tables. Page table updates
  * count as moves.
  */
-#define TESSERA_TRAIL_MOVE	BIT(0)
-#define TESSERA_TRAIL_WRITE	BIT(1)
-#define TESSERA_TRAIL_READ	BIT(2)
+#define TESSERA_DEP_CHECK_MOVE	BIT(0)
+#define TESSERA_DEP_CHECK_WRITE	BIT(1)
+#define TESSERA_DEP_CHECK_READ	BIT(2)
 
-#define TESSERA_TRAIL_STEPS	8
+#define TESSERA_DEP_CHECK_RECORDS	8
 
 /**
- * struct tessera_trail_step - record of one queued job
+ * struct tessera_job_record - record of one queued job
  */
-struct tessera_trail_step {
+struct tessera_job_record {
 	/** @fence: the job's fence, with a reference; NULL: unused entry */
 	struct dma_fence *fence;
-	/** @kind: kind of access, TESSERA_TRAIL_* */
+	/** @kind: kind of access, TESSERA_DEP_CHECK_* */
 	u32 kind;
-	/** @stamp: the job's number within the trail */
+	/** @stamp: the job's number within the job record */
 	u64 stamp;
 };
 
 /**
- * struct tessera_trail - dependency checker: recent jobs of an object, see
- * debug/trail.c
+ * struct tessera_dep_check - dependency checker: recent jobs of an object, see
+ * debug/dep_check.c
  */
-struct tessera_trail {
+struct tessera_dep_check {
 #if IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG)
 	/** @lock: protects the members below; a leaf */
 	spinlock_t lock;
@@ -54,64 +54,65 @@ struct tessera_trail {
 	 * @written: a job that writes the object was queued after its last move
 	 */
 	bool written;
-	/** @steps: the recorded jobs */
-	struct tessera_trail_step steps[TESSERA_TRAIL_STEPS];
+	/** @records: the recorded jobs */
+	struct tessera_job_record records[TESSERA_DEP_CHECK_RECORDS];
 #endif
 };
 
 /* The kinds of access that must end before a client's job begins. */
-static inline u32 tessera_trail_before(bool write)
+static inline u32 tessera_dep_check_before(bool write)
 {
-	return TESSERA_TRAIL_MOVE | TESSERA_TRAIL_WRITE | (write ? TESSERA_TRAIL_READ : 0);
+	return TESSERA_DEP_CHECK_MOVE | TESSERA_DEP_CHECK_WRITE |
+	       (write ? TESSERA_DEP_CHECK_READ : 0);
 }
 
 #if IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG)
-void tessera_trail_init(struct tessera_trail *trail);
-void tessera_trail_fini(struct tessera_trail *trail);
-void tessera_trail_add(struct tessera_trail *trail, u32 kind, struct dma_fence *fence);
-u64 tessera_trail_now(struct tessera_trail *trail);
-bool tessera_trail_is_written(struct tessera_trail *trail);
-void tessera_trail_check_job(struct tessera_trail *trail, u32 kinds, struct tessera_job *job,
-			     u32 id);
-void tessera_trail_check_fences(struct tessera_trail *trail, u32 kinds,
-				const struct tessera_fences *fences, u32 id);
-void tessera_trail_check_over(struct tessera_trail *trail, u32 kinds, u64 stamp, u32 id);
+void tessera_dep_check_init(struct tessera_dep_check *dep_check);
+void tessera_dep_check_fini(struct tessera_dep_check *dep_check);
+void tessera_dep_check_add(struct tessera_dep_check *dep_check, u32 kind, struct dma_fence *fence);
+u64 tessera_dep_check_stamp(struct tessera_dep_check *dep_check);
+bool tessera_dep_check_is_written(struct tessera_dep_check *dep_check);
+void tessera_dep_check_job(struct tessera_dep_check *dep_check, u32 kinds, struct tessera_job *job,
+			   u32 id);
+void tessera_dep_check_fences(struct tessera_dep_check *dep_check, u32 kinds,
+			      const struct tessera_fences *fences, u32 id);
+void tessera_dep_check_idle(struct tessera_dep_check *dep_check, u32 kinds, u64 stamp, u32 id);
 #else
-static inline void tessera_trail_init(struct tessera_trail *trail)
+static inline void tessera_dep_check_init(struct tessera_dep_check *dep_check)
 {
 }
 
-static inline void tessera_trail_fini(struct tessera_trail *trail)
+static inline void tessera_dep_check_fini(struct tessera_dep_check *dep_check)
 {
 }
 
-static inline void tessera_trail_add(struct tessera_trail *trail, u32 kind,
-				     struct dma_fence *fence)
+static inline void tessera_dep_check_add(struct tessera_dep_check *dep_check, u32 kind,
+					 struct dma_fence *fence)
 {
 }
 
-static inline u64 tessera_trail_now(struct tessera_trail *trail)
+static inline u64 tessera_dep_check_stamp(struct tessera_dep_check *dep_check)
 {
 	return 0;
 }
 
-static inline bool tessera_trail_is_written(struct tessera_trail *trail)
+static inline bool tessera_dep_check_is_written(struct tessera_dep_check *dep_check)
 {
 	return false;
 }
 
-static inline void tessera_trail_check_job(struct tessera_trail *trail, u32 kinds,
-					   struct tessera_job *job, u32 id)
+static inline void tessera_dep_check_job(struct tessera_dep_check *dep_check, u32 kinds,
+					 struct tessera_job *job, u32 id)
 {
 }
 
-static inline void tessera_trail_check_fences(struct tessera_trail *trail, u32 kinds,
-					      const struct tessera_fences *fences, u32 id)
+static inline void tessera_dep_check_fences(struct tessera_dep_check *dep_check, u32 kinds,
+					    const struct tessera_fences *fences, u32 id)
 {
 }
 
-static inline void tessera_trail_check_over(struct tessera_trail *trail, u32 kinds, u64 stamp,
-					    u32 id)
+static inline void tessera_dep_check_idle(struct tessera_dep_check *dep_check, u32 kinds, u64 stamp,
+					  u32 id)
 {
 }
 #endif

@@ -325,7 +325,7 @@ int tessera_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *f
 	if (!bo)
 		return -ENOENT;
 
-	queued = tessera_trail_now(&bo->trail);
+	queued = tessera_dep_check_stamp(&bo->dep_check);
 	/* Jiffies may lag behind the clock, so one wait may end too early. */
 	do {
 		timeout = drm_timeout_abs_to_jiffies(args->timeout_ns);
@@ -334,7 +334,8 @@ int tessera_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *f
 					dma_resv_usage_rw(write), true, timeout);
 	} while (!ret && timeout);
 	if (ret > 0) {
-		tessera_trail_check_over(&bo->trail, tessera_trail_before(write), queued, bo->id);
+		tessera_dep_check_idle(&bo->dep_check, tessera_dep_check_before(write), queued,
+				       bo->id);
 		ret = tessera_access_sync(bo) ?: 1;
 	}
 	tessera_bo_put(bo);

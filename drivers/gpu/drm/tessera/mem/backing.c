@@ -689,7 +689,7 @@ static unsigned long backing_shrink_bo(struct tessera_retain *retain, struct tes
 
 	backing = bo->tbo.ttm ? to_backing(bo->tbo.ttm) : NULL;
 	if (backing && backing_is_spare(backing)) {
-		tessera_trail_check_over(&bo->trail, TESSERA_TRAIL_MOVE, U64_MAX, bo->id);
+		tessera_dep_check_idle(&bo->dep_check, TESSERA_DEP_CHECK_MOVE, U64_MAX, bo->id);
 		backing_end_retain(retain, backing);
 		freed = backing_empty(bo, backing);
 	} else if (backing && offered_too) {

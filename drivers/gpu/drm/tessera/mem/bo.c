@@ -167,7 +167,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	if (bo->root)
 		drm_gem_object_put(bo->root);
 	tessera_paging_queue_put(bo->queue);
-	tessera_trail_fini(&bo->trail);
+	tessera_dep_check_fini(&bo->dep_check);
 	kfree(bo->label);
 	vfree(bo->nowhere);
 	if (bo->dummy)
@@ -328,7 +328,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	}
 
 	spin_lock_init(&bo->locks.lock);
-	tessera_trail_init(&bo->trail);
+	tessera_dep_check_init(&bo->dep_check);
 	INIT_LIST_HEAD(&bo->locks.files);
 	INIT_LIST_HEAD(&bo->listings);
 	INIT_LIST_HEAD(&bo->borrow.maps);

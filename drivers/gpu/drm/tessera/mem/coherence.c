@@ -237,8 +237,8 @@ void tessera_coherence_for_cpu_pages(struct tessera_bo *bo, u32 first, u32 pages
 		 * invalidation could miss its data.
 		 */
 		if (dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_WRITE)) {
-			tessera_trail_check_over(&bo->trail, tessera_trail_before(false), U64_MAX,
-						 bo->id);
+			tessera_dep_check_idle(&bo->dep_check, tessera_dep_check_before(false),
+					       U64_MAX, bo->id);
 			invalidate(bo, users, 0, bo->tbo.ttm->num_pages);
 			users->gpu = TESSERA_PAGES_UNUSED;
 		} else {

@@ -307,8 +307,8 @@ struct tessera_bo {
 	struct list_head donor;
 	/** @locks: its CPU locks */
 	struct tessera_bo_locks locks;
-	/** @trail: jobs that use it, for debug checks */
-	struct tessera_trail trail;
+	/** @dep_check: jobs that use it, for debug checks */
+	struct tessera_dep_check dep_check;
 	/** @num_evict_places: elements of @evict_places */
 	u8 num_evict_places;
 	/**

@@ -225,7 +225,8 @@ static int move_in(struct move *move)
 /* Evicts without a copy, because the pages hold the same bytes as memory. */
 static int move_keep_copy(struct move *move)
 {
-	tessera_assert(tessera_bo_device(move->bo), !tessera_trail_is_written(&move->bo->trail));
+	tessera_assert(tessera_bo_device(move->bo),
+		       !tessera_dep_check_is_written(&move->bo->dep_check));
 
 	return each_extent(move, move->from_placement, extent_discard);
 }
@@ -489,8 +490,8 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 			     move->dropped ? NULL : &bo->lost);
 	ret = build(move) ?: move_prepare(move);
 	if (!ret)
-		tessera_trail_check_job(&bo->trail, tessera_trail_before(true),
-					tessera_paging_first_job(&move->batch), bo->id);
+		tessera_dep_check_job(&bo->dep_check, tessera_dep_check_before(true),
+				      tessera_paging_first_job(&move->batch), bo->id);
 	fence = ret ? ERR_PTR(ret) :
 		tessera_bo_device(bo)->upcalls->remap_push(bo, &move->batch);
 	if (IS_ERR(fence)) {
@@ -514,7 +515,7 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 	if (move->to)
 		move->to_placement->declared = true;
 	move_finish(move, fence, new_mem);
-	tessera_trail_add(&move->bo->trail, TESSERA_TRAIL_MOVE, fence);
+	tessera_dep_check_add(&move->bo->dep_check, TESSERA_DEP_CHECK_MOVE, fence);
 	dma_fence_put(fence);
 	tessera_release_fences_destroy(&move->release_fences);
 
@@ -622,7 +623,7 @@ static int within_build(struct move *move)
 static void within_finish(struct move *move, struct dma_fence *fence)
 {
 	dma_resv_add_fence(move->bo->tbo.base.resv, fence, DMA_RESV_USAGE_KERNEL);
-	tessera_trail_add(&move->bo->trail, TESSERA_TRAIL_MOVE, fence);
+	tessera_dep_check_add(&move->bo->dep_check, TESSERA_DEP_CHECK_MOVE, fence);
 	tessera_release_fences_set(&move->release_fences, fence);
 }
 

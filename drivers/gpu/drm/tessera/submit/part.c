@@ -373,8 +373,8 @@ int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool writ
 
 	ret = tessera_job_add_resv(&part->job, resv, dma_resv_usage_rw(write));
 	if (!ret)
-		tessera_trail_check_job(&bo->trail, tessera_trail_before(write), &part->job,
-					bo->id);
+		tessera_dep_check_job(&bo->dep_check, tessera_dep_check_before(write), &part->job,
+				      bo->id);
 
 	return ret;
 }
@@ -465,8 +465,9 @@ void tessera_part_publish(struct tessera_part *part, struct tessera_bo *bo,
 {
 	dma_resv_add_fence(bo->tbo.base.resv, tessera_job_finished(&part->job),
 			   write ? DMA_RESV_USAGE_WRITE : DMA_RESV_USAGE_READ);
-	tessera_trail_add(&bo->trail, write ? TESSERA_TRAIL_WRITE : TESSERA_TRAIL_READ,
-			  tessera_job_finished(&part->job));
+	tessera_dep_check_add(&bo->dep_check,
+			      write ? TESSERA_DEP_CHECK_WRITE : TESSERA_DEP_CHECK_READ,
+			      tessera_job_finished(&part->job));
 	tessera_residency_commit(bo, write, stamp);
 }
 

@@ -495,9 +495,9 @@ static void check_moves(struct bind *bind)
 
 	for (i = 0; i < bind->num_ops; i++)
 		if (bind->ops[i].bo && bind->ops[i].shows)
-			tessera_trail_check_job(&bind->ops[i].bo->trail, TESSERA_TRAIL_MOVE,
-						tessera_paging_first_job(&bind->batch),
-						bind->ops[i].bo->id);
+			tessera_dep_check_job(&bind->ops[i].bo->dep_check, TESSERA_DEP_CHECK_MOVE,
+					      tessera_paging_first_job(&bind->batch),
+					      bind->ops[i].bo->id);
 }
 
 static struct dma_fence *bind_apply(struct bind *bind)

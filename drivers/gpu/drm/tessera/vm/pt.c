@@ -169,7 +169,7 @@ static void pts_release_ref(struct kref *ref)
 	if (!IS_ERR(pts->queue))
 		tessera_paging_queue_put(pts->queue);
 	tessera_asid_fini(tdev, &pts->asid);
-	tessera_trail_fini(&pts->trail);
+	tessera_dep_check_fini(&pts->dep_check);
 	atomic_dec(&pts->account->process->vms);
 	tessera_account_put(pts->account);
 	tessera_resident_set_put(pts->resident);
@@ -204,7 +204,7 @@ struct tessera_page_tables *tessera_page_tables_create(struct tessera_device *td
 	}
 	kref_init(&pts->ref);
 	mutex_init(&pts->lock);
-	tessera_trail_init(&pts->trail);
+	tessera_dep_check_init(&pts->dep_check);
 	for (i = 0; i < TESSERA_PT_PAGES_LISTS; i++)
 		INIT_LIST_HEAD(&pts->tables[i]);
 	INIT_LIST_HEAD(&pts->node);
@@ -552,8 +552,8 @@ void tessera_page_tables_attach(struct tessera_page_tables *pts, struct tessera_
 	 */
 	if (change->behind_jobs)
 		list_splice_tail_init(&pts->tables[TESSERA_PT_PAGES_RELEASED], &change->released);
-	tessera_trail_check_job(&pts->trail, TESSERA_TRAIL_MOVE, tessera_paging_first_job(batch),
-				0);
+	tessera_dep_check_job(&pts->dep_check, TESSERA_DEP_CHECK_MOVE,
+			      tessera_paging_first_job(batch), 0);
 	tessera_paging_attach(batch, &change->effect);
 }
 
@@ -568,7 +568,7 @@ void tessera_page_tables_updated(struct tessera_page_tables *pts, struct dma_fen
 
 	dma_fence_put(pts->update);
 	pts->update = dma_fence_get(fence);
-	tessera_trail_add(&pts->trail, TESSERA_TRAIL_MOVE, fence);
+	tessera_dep_check_add(&pts->dep_check, TESSERA_DEP_CHECK_MOVE, fence);
 }
 
 /* ---- Jobs ---------------------------------------------------------------- */

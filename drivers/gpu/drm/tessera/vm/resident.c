@@ -434,8 +434,8 @@ static int make_fence(struct make *make)
 	if (ret)
 		goto out;
 	for (i = 0; i < make->bos.num; i++)
-		tessera_trail_check_fences(&make->bos.bos[i]->trail, TESSERA_TRAIL_MOVE, &fences,
-					   make->bos.bos[i]->id);
+		tessera_dep_check_fences(&make->bos.bos[i]->dep_check, TESSERA_DEP_CHECK_MOVE,
+					 &fences, make->bos.bos[i]->id);
 
 	if (!fences.num) {
 		make->answer->fence = dma_fence_get_stub();

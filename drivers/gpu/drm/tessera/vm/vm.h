@@ -270,10 +270,10 @@ struct tessera_page_tables {
 	/** @tdev: the device */
 	struct tessera_device *tdev;
 	/**
-	 * @trail: debug-only check of dependencies: the batches that changed
-	 * the tables
+	 * @dep_check: debug-only check of dependencies: the batches that
+	 * changed the tables
 	 */
-	struct tessera_trail trail;
+	struct tessera_dep_check dep_check;
 	/** @account: account that is charged; holds a reference */
 	struct tessera_account *account;
 	/**
