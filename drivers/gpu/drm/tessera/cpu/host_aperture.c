@@ -271,7 +271,7 @@ static void free_slot_locked(struct tessera_host_aperture *aperture, struct aper
 	u64 pages = part_size(aperture, slot->bo, slot->part) >> PAGE_SHIFT;
 
 	tessera_bo_unmap_pages(slot->bo, first, pages);
-	tessera_mapped_check_part(slot->bo, first, pages);
+	tessera_stale_map_check_part(slot->bo, first, pages);
 	hide_locked(aperture, slot);
 }
 

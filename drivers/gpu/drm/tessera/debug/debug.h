@@ -117,7 +117,7 @@ static inline void tessera_dep_check_idle(struct tessera_dep_check *dep_check, u
 }
 #endif
 
-/* debug/mapped.c */
+/* debug/stale_map.c */
 
 #if IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG)
 void tessera_mapped_check(struct ttm_buffer_object *tbo, u32 id, u64 first, u64 pages);

@@ -600,15 +600,15 @@ void tessera_coherence_device_resets(struct tessera_bo *bo);
 void tessera_coherence_print(struct tessera_bo *bo, struct drm_printer *p);
 
 /* Debug builds: warns about CPU mappings of pages that were just unmapped. */
-static inline void tessera_mapped_check_part(struct tessera_bo *bo, u64 first, u64 pages)
+static inline void tessera_stale_map_check_part(struct tessera_bo *bo, u64 first, u64 pages)
 {
 	if (atomic_read(&bo->num_vmas))
 		tessera_mapped_check(&bo->tbo, bo->id, first, pages);
 }
 
-static inline void tessera_mapped_check_none(struct tessera_bo *bo)
+static inline void tessera_stale_map_check(struct tessera_bo *bo)
 {
-	tessera_mapped_check_part(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT);
+	tessera_stale_map_check_part(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT);
 }
 
 /* mem/move.c */

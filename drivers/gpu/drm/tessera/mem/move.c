@@ -471,7 +471,7 @@ static void check_unseen(struct move *move)
 
 	tessera_assert(tdev, !move->bo->window.slots);
 	tessera_assert(tdev, !move->bo->window.num_ranges);
-	tessera_mapped_check_none(move->bo);
+	tessera_stale_map_check(move->bo);
 }
 
 /*

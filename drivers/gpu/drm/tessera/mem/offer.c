@@ -111,7 +111,7 @@ static void offer_one(struct tessera_bo *bo, u32 priority)
 	 */
 	ttm_bo_unmap_virtual(&bo->tbo);
 	tessera_bo_device(bo)->upcalls->window_close(bo);
-	tessera_mapped_check_none(bo);
+	tessera_stale_map_check(bo);
 	bo->offer.lost = false;
 	WRITE_ONCE(bo->offer.priority, priority);
 	tessera_order_update(bo);
