@@ -116,16 +116,16 @@ struct tessera_upcalls {
 	 * keep an object out of memory segments
 	 */
 	bool (*keep_out)(struct tessera_bo *bo, struct drm_file *file);
-	/** @moves: vm/listing.c: an object is about to move */
+	/** @moves: vm/residency_list.c: an object is about to move */
 	void (*moves)(struct tessera_bo *bo);
 	/**
-	 * @moved: vm/listing.c: a move of an object was queued or has failed,
-	 * or the object was offered or reclaimed
+	 * @moved: vm/residency_list.c: a move of an object was queued or has
+	 * failed, or the object was offered or reclaimed
 	 */
 	void (*moved)(struct tessera_bo *bo);
 	/**
-	 * @handle_closed: vm/listing.c: a file has closed its handle of an
-	 * object
+	 * @handle_closed: vm/residency_list.c: a file has closed its handle of
+	 * an object
 	 */
 	void (*handle_closed)(struct tessera_bo *bo, struct drm_file *file);
 	/**

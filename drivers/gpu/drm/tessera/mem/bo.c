@@ -151,7 +151,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	bo_count(bo, -tessera_bo_bytes(bo));
 
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->locks.files));
-	drm_WARN_ON(&tdev->drm, !list_empty(&bo->listings));
+	drm_WARN_ON(&tdev->drm, !list_empty(&bo->residency_entries));
 	bo_give_back(tbo);
 	/* TTM calls this from a worker for user memory, see bo_init(). */
 	if (bo->user)
@@ -330,7 +330,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	spin_lock_init(&bo->locks.lock);
 	tessera_dep_check_init(&bo->dep_check);
 	INIT_LIST_HEAD(&bo->locks.files);
-	INIT_LIST_HEAD(&bo->listings);
+	INIT_LIST_HEAD(&bo->residency_entries);
 	INIT_LIST_HEAD(&bo->borrow.maps);
 	INIT_LIST_HEAD(&bo->lendings);
 	INIT_LIST_HEAD(&bo->donor);

@@ -257,9 +257,10 @@ struct tessera_bo {
 	 */
 	u64 listed;
 	/**
-	 * @listings: its residency entries, &struct tessera_listing; under resv
+	 * @residency_entries: its residency entries, &struct
+	 * tessera_residency_entry; under resv
 	 */
-	struct list_head listings;
+	struct list_head residency_entries;
 	/** @num_vmas: number of CPU mappings */
 	atomic_t num_vmas;
 	/**

@@ -136,10 +136,10 @@ static void tell_lists(struct tessera_bo *bo)
 
 	/* A file may have several VMs. */
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
-		tessera_listing_set_hidden(set_of(vm_bo), bo, false);
+		tessera_residency_entry_set_hidden(set_of(vm_bo), bo, false);
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
 		if (!is_shown(vm_bo) && !is_lost(vm_bo))
-			tessera_listing_set_hidden(set_of(vm_bo), bo, true);
+			tessera_residency_entry_set_hidden(set_of(vm_bo), bo, true);
 }
 
 /* Unmap all addresses of an object in a VM. Takes no memory. */
@@ -353,7 +353,7 @@ static int group_wait_for_moves(struct group *group, struct tessera_bo *bo)
 {
 	group->change->lost[group->change->num_lost++] = &bo->lost;
 	if (tessera_segment_is_aperture(tessera_bo_segment(bo)))
-		tessera_coherence_for_job(bo, tessera_listing_writes(bo));
+		tessera_coherence_for_job(bo, tessera_residency_entry_writes(bo));
 
 	return tessera_job_add_resv(tessera_paging_first_job(&group->batch), bo->tbo.base.resv,
 				    DMA_RESV_USAGE_KERNEL);
@@ -476,7 +476,7 @@ static int group_add_all(struct group *group, struct tessera_resident_set *set,
 	 * locked here. An offered object is not brought back, so it may be in
 	 * no segment.
 	 */
-	if (group->show && (!tessera_bo_segment(bo) || !tessera_listing_find(set, bo)))
+	if (group->show && (!tessera_bo_segment(bo) || !tessera_residency_entry_find(set, bo)))
 		return 0;
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base) {
 		if (set_of(vm_bo) != set || is_shown(vm_bo) == group->show || is_lost(vm_bo))
@@ -510,7 +510,7 @@ static int show_all(struct tessera_resident_set *set, struct tessera_bo **bos, u
 	kfree(group);
 	for (i = 0; i < num; i++) {
 		/* Reset, in case no VM maps the object any more. */
-		tessera_listing_set_hidden(set, bos[i], false);
+		tessera_residency_entry_set_hidden(set, bos[i], false);
 		tell_lists(bos[i]);
 	}
 
@@ -565,7 +565,7 @@ bool tessera_remap_may_show(struct tessera_vm *vm, struct tessera_bo *bo)
 	struct drm_gpuvm_bo *vm_bo = drm_gpuvm_bo_find(&vm->base, &bo->tbo.base);
 	bool show;
 
-	show = vm_bo ? is_shown(vm_bo) : !!tessera_listing_find(vm->pts->resident, bo);
+	show = vm_bo ? is_shown(vm_bo) : !!tessera_residency_entry_find(vm->pts->resident, bo);
 	drm_gpuvm_bo_put(vm_bo);
 
 	return show;
@@ -578,5 +578,5 @@ bool tessera_remap_may_show(struct tessera_vm *vm, struct tessera_bo *bo)
 void tessera_remap_settle(struct tessera_bo *bo)
 {
 	tell_lists(bo);
-	tessera_listing_settle(bo);
+	tessera_residency_entry_settle(bo);
 }

@@ -4,9 +4,9 @@
  *
  * MAKE_RESIDENT brings objects into segments where the GPU has all the access
  * that they allow, together with all evicted objects of the client's residency
- * list (vm/listing.c). Then it maps them in the client's VMs. If it cannot, it
- * changes nothing and reports how much space is missing (RES-3). EVICT unmaps
- * objects when the jobs that may use them have ended (RES-6).
+ * list (vm/residency_list.c). Then it maps them in the client's VMs. If it
+ * cannot, it changes nothing and reports how much space is missing (RES-3).
+ * EVICT unmaps objects when the jobs that may use them have ended (RES-6).
  *
  * If objects do not fit because other clients are within their shares, the call
  * fails with -ENOMEM at once and waits for none of these clients. A listed
@@ -99,7 +99,7 @@ struct make {
 
 static bool make_spares(struct tessera_bo *bo, void *data)
 {
-	return tessera_listing_find(data, bo);
+	return tessera_residency_entry_find(data, bo);
 }
 
 /* ---- Making resident ----------------------------------------------------- */
@@ -131,7 +131,7 @@ static int make_collect(struct make *make, const struct tessera_bos *asked)
 	make->bos.bos = kvcalloc(limit + asked->num, sizeof(*make->bos.bos), GFP_KERNEL_ACCOUNT);
 	if (!make->bos.bos)
 		return -ENOMEM;
-	make->num_back = tessera_listing_get_evicted(set, make->bos.bos, limit);
+	make->num_back = tessera_residency_entry_get_evicted(set, make->bos.bos, limit);
 	make->bos.num = make->num_back;
 	for (i = 0; i < asked->num; i++) {
 		tessera_bo_get(asked->bos[i]);
@@ -157,7 +157,7 @@ static u32 drop_bos(struct tessera_resident_set *set, struct tessera_bo **bos, u
 	u32 i, gone = 0;
 
 	for (i = 0; i < num; i++) {
-		if (!tessera_listing_drop(tessera_listing_find(set, bos[i]), 1))
+		if (!tessera_residency_entry_drop(tessera_residency_entry_find(set, bos[i]), 1))
 			continue;
 		swap(bos[gone], bos[i]);
 		gone++;
@@ -183,7 +183,7 @@ static int make_list(struct make *make)
 	int ret;
 
 	for (i = make->num_back; i < make->bos.num; i++) {
-		ret = tessera_listing_add(make->set, make->bos.bos[i]);
+		ret = tessera_residency_entry_add(make->set, make->bos.bos[i]);
 		if (ret) {
 			make_unlist(make, i);
 			return ret;
@@ -207,8 +207,8 @@ static bool make_needs(struct make *make, u32 index)
 	struct tessera_bo *bo = make->bos.bos[index];
 
 	/* The client may have evicted or closed it since the lookup. */
-	return tessera_listing_find(make->set, bo) && make_misses(make, index) &&
-	       tessera_residency_serves(bo, tessera_listing_writes(bo)) <= 0;
+	return tessera_residency_entry_find(make->set, bo) && make_misses(make, index) &&
+	       tessera_residency_serves(bo, tessera_residency_entry_writes(bo)) <= 0;
 }
 
 static int make_place(struct make *make, u32 index)
@@ -216,19 +216,19 @@ static int make_place(struct make *make, u32 index)
 	struct tessera_bo *bo = make->bos.bos[index];
 	int ret;
 
-	if (!tessera_listing_find(make->set, bo) || !make_misses(make, index))
+	if (!tessera_residency_entry_find(make->set, bo) || !make_misses(make, index))
 		return 0;
-	if (tessera_locks_refuse(bo, make->set->file, tessera_listing_writes(bo)))
+	if (tessera_locks_refuse(bo, make->set->file, tessera_residency_entry_writes(bo)))
 		return -EBUSY;
-	if (!tessera_residency_serves(bo, tessera_listing_writes(bo))) {
+	if (!tessera_residency_serves(bo, tessera_residency_entry_writes(bo))) {
 		if (!make->rules.evictions)
 			return -ENOSPC;
 		make->rules.evictions--;
 	}
 
-	ret = tessera_residency_validate(bo, tessera_listing_writes(bo), &make->rules);
+	ret = tessera_residency_validate(bo, tessera_residency_entry_writes(bo), &make->rules);
 	if (!ret)
-		tessera_residency_commit(bo, tessera_listing_writes(bo), make->stamp);
+		tessera_residency_commit(bo, tessera_residency_entry_writes(bo), make->stamp);
 
 	return ret;
 }
@@ -256,7 +256,7 @@ static u32 bo_segments(struct tessera_bo *bo)
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
-		if (tessera_residency_segment_serves(bo, seg, tessera_listing_writes(bo)))
+		if (tessera_residency_segment_serves(bo, seg, tessera_residency_entry_writes(bo)))
 			set |= BIT(i);
 	}
 
@@ -399,7 +399,7 @@ static int make_show_all(struct make *make)
 
 	ret = tessera_remap_show(make->set, make->bos.bos, make->bos.num);
 	for (i = 0; i < make->bos.num; i++)
-		tessera_listing_settle(make->bos.bos[i]);
+		tessera_residency_entry_settle(make->bos.bos[i]);
 
 	/* Too many page tables: space in a segment would not help. */
 	return ret == -ENOSPC ? -ENOMEM : ret;
@@ -617,7 +617,7 @@ static void check_handles(struct tessera_resident_set *set, const u32 *handles,
 	for (i = 0; i < asked->num; i++) {
 		now = tessera_bo_lookup(set->file, handles[i]);
 		if (now != asked->bos[i])
-			tessera_listing_close(asked->bos[i], set->file);
+			tessera_residency_entry_close(asked->bos[i], set->file);
 		if (now)
 			tessera_bo_put(now);
 	}
@@ -687,20 +687,20 @@ int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, 
 /* Return -EINVAL if an object is named more often than it is listed. */
 static int evict_check(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
 {
-	struct tessera_listing *listing;
+	struct tessera_residency_entry *entry;
 	u32 i;
 	int ret = 0;
 
 	for (i = 0; i < num; i++) {
-		listing = tessera_listing_find(set, bos[i]);
-		if (tessera_ioctl_bad(set->tdev, !listing || !listing->count)) {
+		entry = tessera_residency_entry_find(set, bos[i]);
+		if (tessera_ioctl_bad(set->tdev, !entry || !entry->count)) {
 			ret = -EINVAL;
 			break;
 		}
-		listing->count--;
+		entry->count--;
 	}
 	while (i--)
-		tessera_listing_find(set, bos[i])->count++;
+		tessera_residency_entry_find(set, bos[i])->count++;
 
 	return ret;
 }
@@ -774,7 +774,7 @@ static int restore_one(struct tessera_page_tables *pts, struct tessera_bo *bo)
 	if (ret)
 		return ret;
 	dma_resv_lock(bo->tbo.base.resv, NULL);
-	listed = tessera_listing_find(pts->resident, bo);
+	listed = tessera_residency_entry_find(pts->resident, bo);
 	/* The handle was closed while the VM mapped it: unmap it. */
 	if (!listed)
 		tessera_remap_hide(pts->resident, &bo, 1);

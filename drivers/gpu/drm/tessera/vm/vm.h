@@ -26,7 +26,7 @@ struct drm_file;
 struct drm_gpuvm_ops;
 struct drm_tessera_sync;
 struct drm_tessera_vm_bind_op;
-struct xarray;			/* vm/listing.c */
+struct xarray;			/* vm/residency_list.c */
 
 /**
  * struct tessera_resident_set - the residency list of an open file
@@ -44,10 +44,11 @@ struct tessera_resident_set {
 	/** @account: account of @file; stays valid after the file is closed */
 	struct tessera_account *account;
 	/**
-	 * @listings: residency entries (&struct tessera_listing), indexed by
-	 * object id. An entry changes under the reservation of its object
+	 * @residency_entries: residency entries (&struct
+	 * tessera_residency_entry), indexed by object id. An entry changes
+	 * under the reservation of its object
 	 */
-	struct xarray listings;
+	struct xarray residency_entries;
 	/** @lock: protects @evicted and @num_evicted; a leaf */
 	struct mutex lock;
 	/**
@@ -64,9 +65,10 @@ struct tessera_resident_set {
 };
 
 /**
- * struct tessera_listing - residency entry: one object in one residency list
+ * struct tessera_residency_entry - residency entry: one object in one residency
+ * list
  */
-struct tessera_listing {
+struct tessera_residency_entry {
 	/** @set: the residency list */
 	struct tessera_resident_set *set;
 	/** @bo: the object, of which the file has a handle */
@@ -81,7 +83,9 @@ struct tessera_listing {
 	 * to it; under the reservation of @bo
 	 */
 	bool hidden;
-	/** @node: in &tessera_bo.listings; under the reservation of @bo */
+	/**
+	 * @node: in &tessera_bo.residency_entries; under the reservation of @bo
+	 */
 	struct list_head node;
 	/**
 	 * @evicted: in &tessera_resident_set.evicted, or empty; under
@@ -96,18 +100,19 @@ struct tessera_resident_set *tessera_resident_set_create(struct tessera_device *
 struct tessera_resident_set *tessera_resident_set_get(struct tessera_resident_set *set);
 void tessera_resident_set_put(struct tessera_resident_set *set);
 
-int tessera_listing_add(struct tessera_resident_set *set, struct tessera_bo *bo);
-bool tessera_listing_drop(struct tessera_listing *listing, u64 count);
-void tessera_listing_close(struct tessera_bo *bo, struct drm_file *file);
-struct tessera_listing *tessera_listing_find(struct tessera_resident_set *set,
-					     const struct tessera_bo *bo);
-void tessera_listing_set_hidden(struct tessera_resident_set *set, const struct tessera_bo *bo,
-				bool hidden);
-void tessera_listing_moves(struct tessera_bo *bo);
-void tessera_listing_moved(struct tessera_bo *bo);
-void tessera_listing_settle(struct tessera_bo *bo);
-bool tessera_listing_writes(const struct tessera_bo *bo);
-u32 tessera_listing_get_evicted(struct tessera_resident_set *set, struct tessera_bo **bos, u32 max);
+int tessera_residency_entry_add(struct tessera_resident_set *set, struct tessera_bo *bo);
+bool tessera_residency_entry_drop(struct tessera_residency_entry *entry, u64 count);
+void tessera_residency_entry_close(struct tessera_bo *bo, struct drm_file *file);
+struct tessera_residency_entry *tessera_residency_entry_find(struct tessera_resident_set *set,
+							     const struct tessera_bo *bo);
+void tessera_residency_entry_set_hidden(struct tessera_resident_set *set,
+					const struct tessera_bo *bo, bool hidden);
+void tessera_residency_entry_moves(struct tessera_bo *bo);
+void tessera_residency_entry_moved(struct tessera_bo *bo);
+void tessera_residency_entry_settle(struct tessera_bo *bo);
+bool tessera_residency_entry_writes(const struct tessera_bo *bo);
+u32 tessera_residency_entry_get_evicted(struct tessera_resident_set *set, struct tessera_bo **bos,
+					u32 max);
 
 /* Whether jobs can use every listed object where it is now. */
 static inline bool tessera_resident_complete(const struct tessera_resident_set *set)

@@ -38,206 +38,211 @@
 #include "tessera_device.h"
 #include "vm/vm.h"
 
-static void listing_mark(struct tessera_listing *listing, bool evicted)
+static void entry_mark(struct tessera_residency_entry *entry, bool evicted)
 {
-	struct tessera_resident_set *set = listing->set;
+	struct tessera_resident_set *set = entry->set;
 
 	mutex_lock(&set->lock);
-	if (evicted && list_empty(&listing->evicted)) {
-		list_add_tail(&listing->evicted, &set->evicted);
+	if (evicted && list_empty(&entry->evicted)) {
+		list_add_tail(&entry->evicted, &set->evicted);
 		WRITE_ONCE(set->num_evicted, set->num_evicted + 1);
-	} else if (!evicted && !list_empty(&listing->evicted)) {
-		list_del_init(&listing->evicted);
+	} else if (!evicted && !list_empty(&entry->evicted)) {
+		list_del_init(&entry->evicted);
 		WRITE_ONCE(set->num_evicted, set->num_evicted - 1);
 	}
 	mutex_unlock(&set->lock);
 }
 
 /**
- * tessera_listing_find() - look up an object in a residency list
+ * tessera_residency_entry_find() - look up an object in a residency list
  * @set: the residency list
  * @bo: the object. The result is valid as long as its reservation is held
  *
  * Return: the residency entry, or NULL.
  */
-struct tessera_listing *tessera_listing_find(struct tessera_resident_set *set,
-					     const struct tessera_bo *bo)
+struct tessera_residency_entry *tessera_residency_entry_find(struct tessera_resident_set *set,
+							     const struct tessera_bo *bo)
 {
-	return xa_load(&set->listings, bo->id);
+	return xa_load(&set->residency_entries, bo->id);
 }
-EXPORT_SYMBOL_IF_KUNIT(tessera_listing_find);
+EXPORT_SYMBOL_IF_KUNIT(tessera_residency_entry_find);
 
 /**
- * tessera_listing_add() - add an object to a residency list, or count it again
+ * tessera_residency_entry_add() - add an object to a residency list, or count
+ * it again
  * @set: the residency list
  * @bo: the object, reservation held
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_listing_add(struct tessera_resident_set *set, struct tessera_bo *bo)
+int tessera_residency_entry_add(struct tessera_resident_set *set, struct tessera_bo *bo)
 {
-	struct tessera_listing *listing = tessera_listing_find(set, bo);
+	struct tessera_residency_entry *entry = tessera_residency_entry_find(set, bo);
 	int ret;
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
-	if (!listing) {
-		listing = kzalloc(sizeof(*listing), GFP_KERNEL_ACCOUNT);
-		if (!listing)
+	if (!entry) {
+		entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
+		if (!entry)
 			return -ENOMEM;
-		listing->set = set;
-		listing->bo = bo;
-		INIT_LIST_HEAD(&listing->evicted);
-		ret = xa_err(xa_store(&set->listings, bo->id, listing, GFP_KERNEL_ACCOUNT));
+		entry->set = set;
+		entry->bo = bo;
+		INIT_LIST_HEAD(&entry->evicted);
+		ret = xa_err(xa_store(&set->residency_entries, bo->id, entry, GFP_KERNEL_ACCOUNT));
 		if (ret) {
-			kfree(listing);
+			kfree(entry);
 			return ret;
 		}
-		list_add_tail(&listing->node, &bo->listings);
+		list_add_tail(&entry->node, &bo->residency_entries);
 	}
-	listing->count++;
+	entry->count++;
 	WRITE_ONCE(bo->listed, bo->listed + 1);
 	if (bo->listed == 1)
 		tessera_order_update(bo);
 
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(tessera_listing_add);
+EXPORT_SYMBOL_IF_KUNIT(tessera_residency_entry_add);
 
 /**
- * tessera_listing_drop() - lower the count of a residency entry
- * @listing: the entry; its object's reservation is held
+ * tessera_residency_entry_drop() - lower the count of a residency entry
+ * @entry: the entry; its object's reservation is held
  * @count: how much to subtract, at most the entry's count
  *
- * Return: true if the count reached 0; @listing is then freed.
+ * Return: true if the count reached 0; @entry is then freed.
  */
-bool tessera_listing_drop(struct tessera_listing *listing, u64 count)
+bool tessera_residency_entry_drop(struct tessera_residency_entry *entry, u64 count)
 {
-	struct tessera_bo *bo = listing->bo;
+	struct tessera_bo *bo = entry->bo;
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
 	WRITE_ONCE(bo->listed, bo->listed - count);
-	listing->count -= count;
-	if (listing->count)
+	entry->count -= count;
+	if (entry->count)
 		return false;
 
 	/* Jobs do not report the objects they use: assume use until now. */
 	WRITE_ONCE(bo->last_use, tessera_residency_next_stamp(tessera_bo_device(bo)));
 	if (!bo->listed)
 		tessera_order_update(bo);
-	listing_mark(listing, false);
-	list_del(&listing->node);
-	xa_erase(&listing->set->listings, bo->id);
-	kfree(listing);
+	entry_mark(entry, false);
+	list_del(&entry->node);
+	xa_erase(&entry->set->residency_entries, bo->id);
+	kfree(entry);
 
 	return true;
 }
-EXPORT_SYMBOL_IF_KUNIT(tessera_listing_drop);
+EXPORT_SYMBOL_IF_KUNIT(tessera_residency_entry_drop);
 
 /**
- * tessera_listing_close() - &tessera_upcalls.handle_closed
+ * tessera_residency_entry_close() - &tessera_upcalls.handle_closed
  * @bo: the object
  * @file: the file, which has no handle of the object any more
  *
  * If a VM of the file still maps the object, its page tables point to it until
  * the object moves.
  */
-void tessera_listing_close(struct tessera_bo *bo, struct drm_file *file)
+void tessera_residency_entry_close(struct tessera_bo *bo, struct drm_file *file)
 {
-	struct tessera_listing *listing, *next;
+	struct tessera_residency_entry *entry, *next;
 
 	/*
 	 * The unlocked check is safe: a call that adds an entry afterwards
 	 * checks the handle once more.
 	 */
-	if (list_empty(&bo->listings))
+	if (list_empty(&bo->residency_entries))
 		return;
 	dma_resv_lock(bo->tbo.base.resv, NULL);
-	list_for_each_entry_safe(listing, next, &bo->listings, node)
-		if (listing->set->file == file)
-			tessera_listing_drop(listing, listing->count);
+	list_for_each_entry_safe(entry, next, &bo->residency_entries, node)
+		if (entry->set->file == file)
+			tessera_residency_entry_drop(entry, entry->count);
 	dma_resv_unlock(bo->tbo.base.resv);
 }
-EXPORT_SYMBOL_IF_KUNIT(tessera_listing_close);
+EXPORT_SYMBOL_IF_KUNIT(tessera_residency_entry_close);
 
 /**
- * tessera_listing_get_evicted() - take references to evicted objects of a list
+ * tessera_residency_entry_get_evicted() - take references to evicted objects of
+ * a list
  * @set: the residency list
  * @bos: receives the objects
  * @max: size of @bos
  *
  * Return: number of objects.
  */
-u32 tessera_listing_get_evicted(struct tessera_resident_set *set, struct tessera_bo **bos, u32 max)
+u32 tessera_residency_entry_get_evicted(struct tessera_resident_set *set, struct tessera_bo **bos,
+					u32 max)
 {
-	struct tessera_listing *listing;
+	struct tessera_residency_entry *entry;
 	u32 num = 0;
 
 	mutex_lock(&set->lock);
-	list_for_each_entry(listing, &set->evicted, evicted) {
+	list_for_each_entry(entry, &set->evicted, evicted) {
 		if (num == max)
 			break;
 		/*
 		 * The entry goes before the last reference to the object, so it
 		 * is valid.
 		 */
-		tessera_bo_get(listing->bo);
-		bos[num++] = listing->bo;
+		tessera_bo_get(entry->bo);
+		bos[num++] = entry->bo;
 	}
 	mutex_unlock(&set->lock);
 
 	return num;
 }
-EXPORT_SYMBOL_IF_KUNIT(tessera_listing_get_evicted);
+EXPORT_SYMBOL_IF_KUNIT(tessera_residency_entry_get_evicted);
 
 /* ---- Moves --------------------------------------------------------------- */
 
 /**
- * tessera_listing_writes() - ask whether jobs may write a listed object
+ * tessera_residency_entry_writes() - ask whether jobs may write a listed object
  * @bo: the object
  *
  * VM jobs do not report writes, so the answer depends on the object's flags.
  *
  * Return: true if they may.
  */
-bool tessera_listing_writes(const struct tessera_bo *bo)
+bool tessera_residency_entry_writes(const struct tessera_bo *bo)
 {
 	return !(bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY);
 }
 
 /**
- * tessera_listing_set_hidden() - record whether the page tables lack an object
+ * tessera_residency_entry_set_hidden() - record whether the page tables lack an
+ * object
  * @set: the residency list of a file
  * @bo: the object, reservation held
  * @hidden: a VM of the file maps the object, but its page tables do not point
  * to it
  *
- * tessera_listing_settle() applies the value.
+ * tessera_residency_entry_settle() applies the value.
  */
-void tessera_listing_set_hidden(struct tessera_resident_set *set, const struct tessera_bo *bo,
-				bool hidden)
+void tessera_residency_entry_set_hidden(struct tessera_resident_set *set,
+					const struct tessera_bo *bo, bool hidden)
 {
-	struct tessera_listing *listing = tessera_listing_find(set, bo);
+	struct tessera_residency_entry *entry = tessera_residency_entry_find(set, bo);
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
-	if (listing)
-		listing->hidden = hidden;
+	if (entry)
+		entry->hidden = hidden;
 }
 
 /**
- * tessera_listing_settle() - mark an object as present or evicted in all lists
+ * tessera_residency_entry_settle() - mark an object as present or evicted in
+ * all lists
  * @bo: the object, reservation held; no move is under way
  *
  * An object counts as evicted if jobs cannot use it where it is, or if it is
  * hidden in a VM.
  */
-void tessera_listing_settle(struct tessera_bo *bo)
+void tessera_residency_entry_settle(struct tessera_bo *bo)
 {
-	bool serves = tessera_residency_serves(bo, tessera_listing_writes(bo)) > 0;
+	bool serves = tessera_residency_serves(bo, tessera_residency_entry_writes(bo)) > 0;
 	bool offered = tessera_bo_is_offered(bo);
-	struct tessera_listing *listing;
+	struct tessera_residency_entry *entry;
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
@@ -245,36 +250,36 @@ void tessera_listing_settle(struct tessera_bo *bo)
 	 * An offered object does not have to be brought back. Reclaiming it
 	 * calls this function again.
 	 */
-	list_for_each_entry(listing, &bo->listings, node)
-		listing_mark(listing, !offered && (!serves || listing->hidden));
+	list_for_each_entry(entry, &bo->residency_entries, node)
+		entry_mark(entry, !offered && (!serves || entry->hidden));
 }
 
 /**
- * tessera_listing_moves() - &tessera_upcalls.moves
+ * tessera_residency_entry_moves() - &tessera_upcalls.moves
  * @bo: the object, reservation held
  */
-void tessera_listing_moves(struct tessera_bo *bo)
+void tessera_residency_entry_moves(struct tessera_bo *bo)
 {
-	struct tessera_listing *listing;
+	struct tessera_residency_entry *entry;
 
-	list_for_each_entry(listing, &bo->listings, node)
-		listing_mark(listing, true);
+	list_for_each_entry(entry, &bo->residency_entries, node)
+		entry_mark(entry, true);
 }
-EXPORT_SYMBOL_IF_KUNIT(tessera_listing_moves);
+EXPORT_SYMBOL_IF_KUNIT(tessera_residency_entry_moves);
 
 /**
- * tessera_listing_moved() - &tessera_upcalls.moved
+ * tessera_residency_entry_moved() - &tessera_upcalls.moved
  * @bo: the object, reservation held
  */
-void tessera_listing_moved(struct tessera_bo *bo)
+void tessera_residency_entry_moved(struct tessera_bo *bo)
 {
 	/*
 	 * VM jobs do not report writes: assume that they write the object at
 	 * its new place.
 	 */
-	if (!list_empty(&bo->listings) && tessera_listing_writes(bo))
+	if (!list_empty(&bo->residency_entries) && tessera_residency_entry_writes(bo))
 		tessera_residency_written(bo);
-	tessera_listing_settle(bo);
+	tessera_residency_entry_settle(bo);
 }
 
 /* ---- Create and destroy -------------------------------------------------- */
@@ -300,7 +305,7 @@ struct tessera_resident_set *tessera_resident_set_create(struct tessera_device *
 	set->tdev = tdev;
 	set->file = file;
 	set->account = account;
-	xa_init(&set->listings);
+	xa_init(&set->residency_entries);
 	mutex_init(&set->lock);
 	INIT_LIST_HEAD(&set->evicted);
 	/* Long ago, so that the first use counts. */
@@ -327,8 +332,8 @@ static void set_release(struct kref *ref)
 {
 	struct tessera_resident_set *set = container_of(ref, struct tessera_resident_set, ref);
 
-	WARN_ON(!xa_empty(&set->listings));
-	xa_destroy(&set->listings);
+	WARN_ON(!xa_empty(&set->residency_entries));
+	xa_destroy(&set->residency_entries);
 	mutex_destroy(&set->lock);
 	kfree(set);
 }

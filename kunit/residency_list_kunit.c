@@ -34,7 +34,7 @@ static struct tessera_bo *bo_new(struct kunit *test, struct tessera_device *tdev
 	bo->tbo.base.resv = &bo->tbo.base._resv;
 	kref_init(&bo->tbo.base.refcount);
 	dma_resv_init(&bo->tbo.base._resv);
-	INIT_LIST_HEAD(&bo->listings);
+	INIT_LIST_HEAD(&bo->residency_entries);
 
 	return bo;
 }
@@ -72,7 +72,7 @@ static void lists_exit(struct kunit *test)
 		return;
 	for (i = 0; i < NUM_BOS; i++) {
 		for (j = 0; j < ARRAY_SIZE(l->files); j++)
-			tessera_listing_close(l->bos[i], l->files[j]);
+			tessera_residency_entry_close(l->bos[i], l->files[j]);
 		dma_resv_fini(&l->bos[i]->tbo.base._resv);
 	}
 	for (i = 0; i < ARRAY_SIZE(l->sets); i++)
@@ -84,7 +84,7 @@ static void add(struct kunit *test, u32 set, u32 bo)
 	struct lists *l = test->priv;
 
 	dma_resv_lock(l->bos[bo]->tbo.base.resv, NULL);
-	KUNIT_EXPECT_EQ(test, tessera_listing_add(l->sets[set], l->bos[bo]), 0);
+	KUNIT_EXPECT_EQ(test, tessera_residency_entry_add(l->sets[set], l->bos[bo]), 0);
 	dma_resv_unlock(l->bos[bo]->tbo.base.resv);
 }
 
@@ -92,13 +92,13 @@ static void add(struct kunit *test, u32 set, u32 bo)
 static bool drop(struct kunit *test, u32 set, u32 bo, u64 count)
 {
 	struct lists *l = test->priv;
-	struct tessera_listing *listing;
+	struct tessera_residency_entry *entry;
 	bool gone;
 
 	dma_resv_lock(l->bos[bo]->tbo.base.resv, NULL);
-	listing = tessera_listing_find(l->sets[set], l->bos[bo]);
-	KUNIT_EXPECT_NOT_NULL(test, listing);
-	gone = listing && tessera_listing_drop(listing, count);
+	entry = tessera_residency_entry_find(l->sets[set], l->bos[bo]);
+	KUNIT_EXPECT_NOT_NULL(test, entry);
+	gone = entry && tessera_residency_entry_drop(entry, count);
 	dma_resv_unlock(l->bos[bo]->tbo.base.resv);
 
 	return gone;
@@ -109,12 +109,12 @@ static void move(struct kunit *test, u32 bo)
 	struct lists *l = test->priv;
 
 	dma_resv_lock(l->bos[bo]->tbo.base.resv, NULL);
-	tessera_listing_moves(l->bos[bo]);
+	tessera_residency_entry_moves(l->bos[bo]);
 	dma_resv_unlock(l->bos[bo]->tbo.base.resv);
 }
 
 /* RES-1: MakeResident adds to the count of an object, Evict subtracts. */
-static void listing_counts(struct kunit *test)
+static void residency_list_counts(struct kunit *test)
 {
 	struct lists *l = test->priv;
 
@@ -126,13 +126,13 @@ static void listing_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, l->bos[0]->listed, 2);
 	KUNIT_EXPECT_TRUE(test, drop(test, 0, 0, 2));
 	KUNIT_EXPECT_EQ(test, l->bos[0]->listed, 0);
-	KUNIT_EXPECT_NULL(test, tessera_listing_find(l->sets[0], l->bos[0]));
-	KUNIT_EXPECT_TRUE(test, list_empty(&l->bos[0]->listings));
+	KUNIT_EXPECT_NULL(test, tessera_residency_entry_find(l->sets[0], l->bos[0]));
+	KUNIT_EXPECT_TRUE(test, list_empty(&l->bos[0]->residency_entries));
 	KUNIT_EXPECT_GT(test, l->bos[0]->last_use, 0);
 }
 
 /* RES-1: each file has a count of its own. */
-static void listing_of_each_file(struct kunit *test)
+static void residency_list_of_each_file(struct kunit *test)
 {
 	struct lists *l = test->priv;
 
@@ -141,12 +141,12 @@ static void listing_of_each_file(struct kunit *test)
 	add(test, 1, 0);
 	KUNIT_EXPECT_EQ(test, l->bos[0]->listed, 3);
 	KUNIT_EXPECT_TRUE(test, drop(test, 0, 0, 1));
-	KUNIT_EXPECT_NULL(test, tessera_listing_find(l->sets[0], l->bos[0]));
-	KUNIT_EXPECT_EQ(test, tessera_listing_find(l->sets[1], l->bos[0])->count, 2);
+	KUNIT_EXPECT_NULL(test, tessera_residency_entry_find(l->sets[0], l->bos[0]));
+	KUNIT_EXPECT_EQ(test, tessera_residency_entry_find(l->sets[1], l->bos[0])->count, 2);
 	/* Closing the handle removes the whole count of that file. */
 	add(test, 0, 0);
-	tessera_listing_close(l->bos[0], l->files[1]);
-	KUNIT_EXPECT_NULL(test, tessera_listing_find(l->sets[1], l->bos[0]));
+	tessera_residency_entry_close(l->bos[0], l->files[1]);
+	KUNIT_EXPECT_NULL(test, tessera_residency_entry_find(l->sets[1], l->bos[0]));
 	KUNIT_EXPECT_EQ(test, l->bos[0]->listed, 1);
 }
 
@@ -154,7 +154,7 @@ static void listing_of_each_file(struct kunit *test)
  * RES-2: a moved object counts as evicted once in each list. It does not count
  * any longer when it leaves the list.
  */
-static void listing_evicted(struct kunit *test)
+static void residency_list_evicted(struct kunit *test)
 {
 	struct lists *l = test->priv;
 
@@ -181,7 +181,7 @@ static void listing_evicted(struct kunit *test)
  * RES-2: evicted objects are returned in the order of their eviction, up to the
  * requested number.
  */
-static void listing_comes_back(struct kunit *test)
+static void residency_list_comes_back(struct kunit *test)
 {
 	struct tessera_bo *bos[NUM_BOS];
 	struct lists *l = test->priv;
@@ -192,28 +192,28 @@ static void listing_comes_back(struct kunit *test)
 	move(test, 2);
 	move(test, 0);
 	move(test, 1);
-	num = tessera_listing_get_evicted(l->sets[0], bos, 2);
+	num = tessera_residency_entry_get_evicted(l->sets[0], bos, 2);
 	KUNIT_ASSERT_EQ(test, num, 2);
 	KUNIT_EXPECT_PTR_EQ(test, bos[0], l->bos[2]);
 	KUNIT_EXPECT_PTR_EQ(test, bos[1], l->bos[0]);
 	KUNIT_EXPECT_EQ(test, kref_read(&bos[0]->tbo.base.refcount), 2);
-	num = tessera_listing_get_evicted(l->sets[1], bos, NUM_BOS);
+	num = tessera_residency_entry_get_evicted(l->sets[1], bos, NUM_BOS);
 	KUNIT_EXPECT_EQ(test, num, 0);
 }
 
-static struct kunit_case listing_tests[] = {
-	KUNIT_CASE(listing_counts),
-	KUNIT_CASE(listing_of_each_file),
-	KUNIT_CASE(listing_evicted),
-	KUNIT_CASE(listing_comes_back),
+static struct kunit_case residency_list_tests[] = {
+	KUNIT_CASE(residency_list_counts),
+	KUNIT_CASE(residency_list_of_each_file),
+	KUNIT_CASE(residency_list_evicted),
+	KUNIT_CASE(residency_list_comes_back),
 	{}
 };
 
-static struct kunit_suite listing_suite = {
-	.name = "tessera_listing",
+static struct kunit_suite residency_list_suite = {
+	.name = "tessera_residency_entry",
 	.init = lists_init,
 	.exit = lists_exit,
-	.test_cases = listing_tests,
+	.test_cases = residency_list_tests,
 };
 
-kunit_test_suite(listing_suite);
+kunit_test_suite(residency_list_suite);
