@@ -9,7 +9,7 @@
  *
  * No job is queued while an object is missing that the client has listed as
  * resident (RES-2). Nor is one queued while page tables map user memory whose
- * pages have changed (tessera_resident_restore()).
+ * pages have changed (tessera_resident_rebind_userptr()).
  *
  * The submission waits for foreign in-fences first, with no lock held. Moves of
  * the VM's objects then wait for jobs of this device only. Then it passes the
@@ -220,7 +220,7 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 		tessera_quota_uncharge(quota, bytes);
 		if (ret == TESSERA_AGAIN_PAGES) {
 			ret = ++changes == TESSERA_USER_TRIES ? -EBUSY :
-			      tessera_resident_restore(ctx->pts);
+			      tessera_resident_rebind_userptr(ctx->pts);
 		} else if (ret == TESSERA_AGAIN_ABSENT) {
 			/*
 			 * The time before the first such failure does not

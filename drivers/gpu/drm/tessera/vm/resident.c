@@ -765,7 +765,7 @@ int tessera_resident_ready(struct tessera_resident_set *set)
 /* ---- User memory --------------------------------------------------------- */
 
 /* Hiding the object queues a paging batch. */
-static int restore_one(struct tessera_page_tables *pts, struct tessera_bo *bo)
+static int rebind_userptr(struct tessera_page_tables *pts, struct tessera_bo *bo)
 {
 	bool listed;
 	int ret;
@@ -785,7 +785,7 @@ static int restore_one(struct tessera_page_tables *pts, struct tessera_bo *bo)
 }
 
 /**
- * tessera_resident_restore() - rebind user memory that has changed
+ * tessera_resident_rebind_userptr() - rebind user memory that has changed
  * @pts: the page tables
  *
  * The page tables may point to pages that do not belong to the process any more
@@ -797,7 +797,7 @@ static int restore_one(struct tessera_page_tables *pts, struct tessera_bo *bo)
  * Return: 0; -ERESTARTSYS; -EBUSY if the memory keeps changing; or an error of
  * tessera_userptr_ready() or tessera_work_begin().
  */
-int tessera_resident_restore(struct tessera_page_tables *pts)
+int tessera_resident_rebind_userptr(struct tessera_page_tables *pts)
 {
 	u32 left = tessera_user_num_gone(pts->tdev, &pts->jobs) + TESSERA_USER_TRIES;
 	struct drm_gem_object *obj;
@@ -809,7 +809,7 @@ int tessera_resident_restore(struct tessera_page_tables *pts)
 		else if (!left--)
 			ret = -EBUSY;
 		else
-			ret = restore_one(pts, gem_to_tessera_bo(obj));
+			ret = rebind_userptr(pts, gem_to_tessera_bo(obj));
 		drm_gem_object_put(obj);
 	}
 

@@ -558,6 +558,6 @@ int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, 
 			  struct tessera_resident_answer *answer);
 int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles, u32 num);
 int tessera_resident_ready(struct tessera_resident_set *set);
-int tessera_resident_restore(struct tessera_page_tables *pts);
+int tessera_resident_rebind_userptr(struct tessera_page_tables *pts);
 
 #endif /* __TESSERA_VM_H__ */
