@@ -460,13 +460,13 @@ void oracle_judge_begin(struct oracle *o, const struct tessera_split_input *in)
 }
 
 /**
- * oracle_judge_window() - check the next batch of a plan
+ * oracle_judge_batch() - check the next batch of a plan
  * @o: oracle; @o->why names a violation
  * @plan: the batch, which continues where the last one has ended
  *
  * Return: true if the plan keeps all rules.
  */
-bool oracle_judge_window(struct oracle *o, const struct tessera_split_plan *plan)
+bool oracle_judge_batch(struct oracle *o, const struct tessera_split_plan *plan)
 {
 	u32 before = o->parts;
 
@@ -534,7 +534,7 @@ bool oracle_judge(struct oracle *o, const struct tessera_split_input *in,
 	}
 	if (ret)
 		return FAIL(o, "returned %d though all is feasible", ret);
-	if (!oracle_judge_window(o, plan))
+	if (!oracle_judge_batch(o, plan))
 		return false;
 	if (plan->late_error)
 		return true;

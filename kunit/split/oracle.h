@@ -107,7 +107,7 @@ struct oracle {
 };
 
 /**
- * struct oracle_windows - memory to plan a case in batches
+ * struct oracle_batches - memory to plan a case in batches
  * @cur: cursor
  * @mem: memory of the cursor
  * @saved: copy of @mem
@@ -115,9 +115,9 @@ struct oracle {
  * @limits: limits of the current batch
  * @plan: plan of the current batch
  * @state: state of the random number generator
- * @windows: number of batches made
+ * @batches: number of batches made
  */
-struct oracle_windows {
+struct oracle_batches {
 	struct tessera_split_cursor cur;
 	u8 mem[1024];
 	u8 saved[1024];
@@ -125,7 +125,7 @@ struct oracle_windows {
 	struct tessera_split_limits limits;
 	struct tessera_split_plan plan;
 	u64 state;
-	u32 windows;
+	u32 batches;
 };
 
 static inline u32 oracle_rnd(u64 *state, u32 below)
@@ -137,14 +137,14 @@ static inline u32 oracle_rnd(u64 *state, u32 below)
 	return (u32)((z ^ (z >> 31)) >> 33) % below;
 }
 
-bool oracle_run_windows(struct oracle *o, struct oracle_case *c,
-			struct oracle_windows *w, u64 seed, bool change);
+bool oracle_run_batches(struct oracle *o, struct oracle_case *c,
+			struct oracle_batches *w, u64 seed, bool change);
 void oracle_generate(struct oracle_case *c, u64 seed);
 void oracle_generate_tight(struct oracle_case *c, u64 seed);
 bool oracle_judge(struct oracle *o, const struct tessera_split_input *in,
 		  const struct tessera_split_plan *plan, int ret);
 void oracle_judge_begin(struct oracle *o, const struct tessera_split_input *in);
-bool oracle_judge_window(struct oracle *o, const struct tessera_split_plan *plan);
+bool oracle_judge_batch(struct oracle *o, const struct tessera_split_plan *plan);
 void oracle_world_change(struct oracle *o);
 void oracle_run_plain(struct oracle *o, const struct tessera_split_input *in,
 		      struct oracle_plain *out);

@@ -790,10 +790,10 @@ static void no_memory(struct kunit *test)
 }
 
 /* Plan the fixture in batches instead of in one go. */
-static void plan_windows(struct kunit *test, struct fixture *f, u32 max_parts, u32 max_ops)
+static void plan_batches(struct kunit *test, struct fixture *f, u32 max_parts, u32 max_ops)
 {
 	struct tessera_split_limits limits = { .max_parts = max_parts, .max_ops = max_ops };
-	struct oracle_windows *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	struct oracle_batches *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 	size_t n = 0;
 	u32 i;
 
@@ -806,8 +806,8 @@ static void plan_windows(struct kunit *test, struct fixture *f, u32 max_parts, u
 	while (!w->cur.done) {
 		f->plan.op = f->op;
 		f->plan.cap = MAX_OPS;
-		KUNIT_ASSERT_EQ(test, tessera_split_window(&f->in, &w->cur, &limits, w->scratch,
-							   sizeof(w->scratch), &f->plan), 0);
+		KUNIT_ASSERT_EQ(test, tessera_split_batch(&f->in, &w->cur, &limits, w->scratch,
+							  sizeof(w->scratch), &f->plan), 0);
 		KUNIT_ASSERT_LE(test, 1, f->plan.n_parts);
 		for (i = 0; i < f->plan.n_op; i++)
 			n += op_text(&f->op[i], f->text + n, TEXT - n);
@@ -822,7 +822,7 @@ static void plan_windows(struct kunit *test, struct fixture *f, u32 max_parts, u
  * SPLIT-17 SPLIT-19 SPLIT-25: planning the example in batches makes the same
  * operations.
  */
-static void windows_of_example(struct kunit *test)
+static void batches_of_example(struct kunit *test)
 {
 	static const struct {
 		u32 max_parts, max_ops;
@@ -842,7 +842,7 @@ static void windows_of_example(struct kunit *test)
 	for (r = 0; r < ARRAY_SIZE(rows); r++) {
 		struct fixture *f = example_base(test, 64);
 
-		plan_windows(test, f, rows[r].max_parts, rows[r].max_ops);
+		plan_batches(test, f, rows[r].max_parts, rows[r].max_ops);
 		KUNIT_EXPECT_STREQ_MSG(test, f->text, rows[r].plan, "row %u", r);
 	}
 }
@@ -986,7 +986,7 @@ static struct kunit_case split_tests[] = {
 	KUNIT_CASE(cut_by_cost),
 	KUNIT_CASE(bad_input),
 	KUNIT_CASE(no_memory),
-	KUNIT_CASE(windows_of_example),
+	KUNIT_CASE(batches_of_example),
 	KUNIT_CASE(asks_whether_to_go_on),
 	KUNIT_CASE(asks_in_large_segments),
 	KUNIT_CASE(scratch_follows_segments),

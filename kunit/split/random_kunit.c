@@ -22,7 +22,7 @@ MODULE_PARM_DESC(split_seed, "seed of the random cases");
 struct random_run {
 	struct oracle_case c;
 	struct oracle o;
-	struct oracle_windows w;
+	struct oracle_batches w;
 	struct oracle_plain plain;
 	struct tessera_split_plan plan;
 	unsigned long parts;
@@ -120,7 +120,7 @@ static void random_tight(struct kunit *test)
  * size, each planned twice. In one of two runs of a case memory also changes
  * between batches.
  */
-static void random_windows(struct kunit *test)
+static void random_batches(struct kunit *test)
 {
 	struct random_run *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
 	unsigned long i;
@@ -130,9 +130,9 @@ static void random_windows(struct kunit *test)
 		u64 seed = split_seed * 1000000007ULL + i / 2;
 
 		oracle_generate(&r->c, seed);
-		if (oracle_run_windows(&r->o, &r->c, &r->w, seed, i & 1))
+		if (oracle_run_batches(&r->o, &r->c, &r->w, seed, i & 1))
 			continue;
-		KUNIT_FAIL(test, "case %llu, window %u: %s", seed, r->w.windows, r->o.why);
+		KUNIT_FAIL(test, "case %llu, batch %u: %s", seed, r->w.batches, r->o.why);
 		break;
 	}
 }
@@ -140,7 +140,7 @@ static void random_windows(struct kunit *test)
 static struct kunit_case split_random_tests[] = {
 	KUNIT_CASE_SLOW(random_cases),
 	KUNIT_CASE_SLOW(random_tight),
-	KUNIT_CASE_SLOW(random_windows),
+	KUNIT_CASE_SLOW(random_batches),
 	{}
 };
 

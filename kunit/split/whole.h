@@ -13,7 +13,7 @@ static inline size_t split_whole_size(const struct tessera_split_input *in)
 
 /*
  * Plan a whole submission. Returns the error of tessera_split_begin() or
- * tessera_split_window().
+ * tessera_split_batch().
  */
 static inline int split_whole(const struct tessera_split_input *in, void *scratch,
 			      size_t size, struct tessera_split_plan *plan)
@@ -28,7 +28,7 @@ static inline int split_whole(const struct tessera_split_input *in, void *scratc
 	int ret;
 
 	ret = tessera_split_begin(in, scratch, keep, rest, size - keep, &cur, plan);
-	return ret ?: tessera_split_window(in, &cur, &limits, rest, size - keep, plan);
+	return ret ?: tessera_split_batch(in, &cur, &limits, rest, size - keep, plan);
 }
 
 #endif /* __TESSERA_SPLIT_WHOLE_H__ */

@@ -240,7 +240,7 @@ static void notification(void)
 	pid_t pid;
 
 	require(fd >= 0);
-	tsr_knob("demand_window_ms", "3600000");
+	tsr_knob("demand_period_ms", "3600000");
 	tsr_gpu_touch(&dev, ctx, &bo);
 	require_ok(notify(&dev, hid, fd));
 	require(!told(fd, 0));

@@ -840,7 +840,7 @@ static void kept_meanwhile(void)
 	bool proven;
 
 	tsr_knob("group_timeouts", "0");
-	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
+	tsr_knob("demand_period_ms", TSR_FOR_GOOD);
 	tsr_job_timeout("60000");
 	do {
 		struct source source = source_open();

@@ -534,7 +534,7 @@ static void share_is_kept(void)
 
 	new_bos(&s, bos, 7, KiB(512)); /* 3.5 of 8 MiB */
 	tsr_make_resident(&s.dev, bos, 7);
-	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
+	tsr_knob("demand_period_ms", TSR_FOR_GOOD);
 	share_memory();
 	pid = tap_fork(patched_client, NULL);
 	for (int round = 0; round < 40; round++) {
@@ -572,7 +572,7 @@ static void share_shrinks(void)
 	for (uint32_t i = 0; i < 16; i++)
 		fill_key(&s, &bos[i], i + 1);
 	tsr_make_resident(&s.dev, bos, 16);
-	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
+	tsr_knob("demand_period_ms", TSR_FOR_GOOD);
 	share_memory();
 	pid = tap_fork(patched_client, NULL);
 	do {
@@ -726,10 +726,10 @@ static void idle_list(void)
 	tsr_make_resident(&s.dev, bos, 7);
 	share_memory();
 	pid = tap_fork(patched_client, NULL);
-	tsr_knob("demand_window_ms", "200");
+	tsr_knob("demand_period_ms", "200");
 	tsr_wait_for(!bytes_in(&s, bos, 7));
 	/* keep it from becoming idle again before the checks */
-	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
+	tsr_knob("demand_period_ms", TSR_FOR_GOOD);
 	require_ok(__tsr_bring_back(&s.dev, NULL));
 	require_eq(bytes_in(&s, bos, 7), 7 * KiB(512));
 	shared->stop = true;

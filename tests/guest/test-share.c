@@ -37,7 +37,7 @@ static struct client *clients;
 /* Also keeps shares from expiring, unless a test changes the knob again. */
 static void share_memory(void)
 {
-	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
+	tsr_knob("demand_period_ms", TSR_FOR_GOOD);
 	clients = mmap(NULL, sizeof(*clients) * MAX_CLIENTS, PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	require(clients != MAP_FAILED);
@@ -383,11 +383,11 @@ static void idle_share_is_lent(void)
 		/* the client keeps its objects, but submits no jobs */
 		clients[1].go = false;
 		tsr_wait_for(clients[1].rests);
-		tsr_knob("demand_window_ms", "20");
+		tsr_knob("demand_period_ms", "20");
 		usleep(100000);
 		reaches(0, seg->size, 0.97, 1);
 		require(average(0, seg->size) > 0.97);
-		tsr_knob("demand_window_ms", TSR_FOR_GOOD);
+		tsr_knob("demand_period_ms", TSR_FOR_GOOD);
 	}
 	for (int i = 0; i < 2; i++)
 		stop_client(i, pids[i]);
@@ -444,7 +444,7 @@ static void idle_share_lapses_unasked(void)
 	tsr_wait_for(clients[0].jobs == WHOLE);
 	require_eq(clients[0].used, seg->size);
 	/* from here on neither client queries memory or budgets */
-	tsr_knob("demand_window_ms", "1");
+	tsr_knob("demand_period_ms", "1");
 	usleep(100000);
 	for (uint32_t i = 0; i < WHOLE; i++) {
 		bos[i] = tsr_bo_new(&dev, seg->size / WHOLE, tsr_bit(seg), 0);
@@ -460,7 +460,7 @@ static void idle_share_lapses_unasked(void)
 
 /* ---- with the default demand period ---------------------------------- */
 
-static uint64_t window_ns; /* the default demand_window_ms */
+static uint64_t period_ns; /* the default demand_period_ms */
 static bool turn_was_late;
 
 /*
@@ -479,7 +479,7 @@ static void take_turn(int n)
 
 	c->asked++;
 	tsr_wait_for(c->jobs == c->asked);
-	turn_was_late |= before && c->began - before >= window_ns;
+	turn_was_late |= before && c->began - before >= period_ns;
 }
 
 static double part_of(int n, const struct drm_tessera_query_segment *seg)
@@ -496,16 +496,16 @@ static void with_the_window_that_ships(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
-	char *text = tsr_debugfs_read("demand_window_ms");
+	char *text = tsr_debugfs_read("demand_period_ms");
 	const uint64_t want[] = { 2 * seg->size, 2 * seg->size, seg->size / 8 };
 	uint64_t idle;
 	pid_t pids[3];
 
 	share_memory();
-	tsr_knob_restore("demand_window_ms");
-	window_ns = strtoull(text, NULL, 10) * 1000000;
+	tsr_knob_restore("demand_period_ms");
+	period_ns = strtoull(text, NULL, 10) * 1000000;
 	free(text);
-	require(window_ns >= 100000000);
+	require(period_ns >= 100000000);
 	tap_excuse(was_late);
 	for (int i = 0; i < 3; i++) {
 		clients[i].segment = seg->id;
@@ -537,11 +537,11 @@ static void with_the_window_that_ships(void)
 		take_turn(0);
 		take_turn(2);
 	} while (part_of(0, seg) < 0.6);
-	require_msg(clients[0].began - idle >= window_ns,
+	require_msg(clients[0].began - idle >= period_ns,
 		    "memory last used %llu ms ago was lent, expected that after the demand period "
 		    "of %llu ms",
 		    (unsigned long long)(clients[0].began - idle) / 1000000,
-		    (unsigned long long)window_ns / 1000000);
+		    (unsigned long long)period_ns / 1000000);
 	require_eq(clients[2].used, seg->size / 8);
 	for (int i = 0; i < 3; i++)
 		stop_client(i, pids[i]);

@@ -591,7 +591,7 @@ static void small_beside_large(void)
 	struct tsr_bo bos[4];
 	uint64_t first;
 
-	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
+	tsr_knob("demand_period_ms", TSR_FOR_GOOD);
 	tsr_trace_start("bo_create", NULL);
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
 		bos[i] = tsr_bo_new(&dev, seg->size / 32, tsr_bit(seg), 0);

@@ -367,7 +367,7 @@ static void too_much(void)
 		tsr_make_resident(&dev, &bos[i], 1);
 		tsr_vm_fill(&vm, AT + KiB(512) * i, KiB(512), i);
 	}
-	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
+	tsr_knob("demand_period_ms", TSR_FOR_GOOD);
 	share_memory();
 	pid = tap_fork(neighbour, NULL);
 	tsr_wait_for(shared->listed);

@@ -22,7 +22,7 @@ struct tally {
 	unsigned long leaks;
 	unsigned long last_resort;
 	unsigned long moves;
-	unsigned long windows;
+	unsigned long batches;
 	unsigned long in_windows;
 	unsigned long windows_late;
 	unsigned long more_parts;
@@ -163,22 +163,22 @@ static bool check_windows(struct oracle *o, u64 seed, const struct tessera_split
 			  struct tally *t, bool show)
 {
 	static struct oracle_case c;
-	static struct oracle_windows w;
+	static struct oracle_batches w;
 	bool change, ok = true;
 	int i;
 
 	for (i = 0; i < 2 && ok; i++) {
 		change = i;
 		oracle_generate(&c, seed);
-		ok = oracle_run_windows(o, &c, &w, seed, change);
+		ok = oracle_run_batches(o, &c, &w, seed, change);
 		if (!ok || show) {
-			printf("# window %u from entry %u, world %s: %s\n", w.windows, w.cur.entry,
+			printf("# batch %u from entry %u, world %s: %s\n", w.batches, w.cur.entry,
 			       change ? "changes" : "stays", o->why);
 			show_case(&c);
 			show_plan(&w.plan, 0);
 		}
-		t->windows += w.windows;
-		t->in_windows += w.windows > 1;
+		t->batches += w.batches;
+		t->in_windows += w.batches > 1;
 		t->windows_late += change && w.plan.late_error == -ENOSPC;
 		t->more_parts +=
 			!change && !whole->late_error && w.cur.done && w.cur.part > whole->n_parts;
@@ -262,7 +262,7 @@ int main(int argc, char **argv)
 	printf("# %lu windows, %lu cases in more than one, %lu late errors; more parts than in one "
 	       "go "
 	       "%lu\n",
-	       t.windows, t.in_windows, t.windows_late, t.more_parts);
+	       t.batches, t.in_windows, t.windows_late, t.more_parts);
 	printf("# %lu tight cases, %lu of them fit\n", t.tight, t.tight_fit);
 	printf("%s 1 - SPLIT-1 SPLIT-3 SPLIT-9 SPLIT-11 SPLIT-13 SPLIT-16 SPLIT-17 SPLIT-18 "
 	       "SPLIT-24 SPLIT-25 SPLIT-32 SPLIT-34 SCHED-6: %lu random cases against the oracle\n",

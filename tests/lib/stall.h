@@ -48,7 +48,7 @@ void *tsr_shared(size_t size);
 uint64_t tsr_patience(void);
 
 /*
- * A value for demand_window_ms that never expires during a test: a slow client
+ * A value for demand_period_ms that never expires during a test: a slow client
  * must not lose its fair share.
  */
 #define TSR_FOR_GOOD "3600000"

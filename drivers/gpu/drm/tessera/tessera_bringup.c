@@ -278,7 +278,7 @@ int tessera_device_init(struct tessera_device *tdev)
 	int ret;
 
 	init_rwsem(&tdev->reset_lock);
-	spin_lock_init(&tdev->window_lock);
+	spin_lock_init(&tdev->reg_window_lock);
 	tessera_device_prime_locks(tdev);
 
 	ret = tessera_lifetime_init(tdev);

@@ -285,7 +285,7 @@ void tessera_debugfs_init(struct drm_minor *minor)
 	debugfs_create_u32("group_timeouts", 0600, root, &tdev->group_timeouts);
 	debugfs_create_u32("passing_ms", 0600, root, &tdev->passing_ms);
 	debugfs_create_u32("attach_ms", 0600, root, &tdev->attach_ms);
-	debugfs_create_u32("demand_window_ms", 0600, root, &tdev->demand_window_ms);
+	debugfs_create_u32("demand_period_ms", 0600, root, &tdev->demand_period_ms);
 	debugfs_create_u32("max_tables", 0600, root, &tdev->max_tables);
 	debugfs_create_file("evict_all", 0200, root, tdev, &evict_all_fops);
 	debugfs_create_file("errors_rearm", 0200, root, tdev, &errors_rearm_fops);

@@ -169,10 +169,10 @@ struct tessera_device {
 	struct tessera_device_info info;
 
 	/**
-	 * @window_lock: serialises groups of registers that are used together:
-	 * TSR_MARK_*, TSR_COH_*, the timestamp
+	 * @reg_window_lock: serialises groups of registers that are used
+	 * together: TSR_MARK_*, TSR_COH_*, the timestamp
 	 */
-	spinlock_t window_lock;
+	spinlock_t reg_window_lock;
 
 	/** @reset_lock: see "DOC: locking" */
 	struct rw_semaphore reset_lock;
@@ -291,10 +291,10 @@ struct tessera_device {
 	 */
 	u32 attach_ms;
 	/**
-	 * @demand_window_ms: debugfs: time in ms for which a process counts as
+	 * @demand_period_ms: debugfs: time in ms for which a process counts as
 	 * competing for a segment after it last used memory there
 	 */
-	u32 demand_window_ms;
+	u32 demand_period_ms;
 	/**
 	 * @max_tables: debugfs: maximum number of page tables of one process,
 	 * over all its VMs

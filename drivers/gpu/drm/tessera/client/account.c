@@ -38,7 +38,7 @@
  * For how long a use or request counts as demand; the default of a debugfs
  * knob.
  */
-#define DEMAND_WINDOW_MS	2000
+#define DEMAND_PERIOD_MS	2000
 
 /* Fraction of the machine's memory that all processes together may pin. */
 #define PIN_FRACTION		8
@@ -59,7 +59,7 @@ int tessera_account_init(struct tessera_device *tdev)
 		return -ENOMEM;
 
 	INIT_LIST_HEAD(&processes->processes);
-	tdev->demand_window_ms = DEMAND_WINDOW_MS;
+	tdev->demand_period_ms = DEMAND_PERIOD_MS;
 	ret = drmm_mutex_init(&tdev->drm, &processes->lock);
 	if (ret)
 		return ret;
@@ -411,7 +411,7 @@ u64 tessera_account_used(struct tessera_account *account, u32 seg_index)
 /* Demand has no timer: it is dropped when a reader of shares calls this. */
 static void expire_locked(struct tessera_device *tdev, u32 seg_index)
 {
-	u64 window = msecs_to_jiffies(READ_ONCE(tdev->demand_window_ms));
+	u64 period = msecs_to_jiffies(READ_ONCE(tdev->demand_period_ms));
 	struct tessera_processes *processes = tdev->processes;
 	u64 now = get_jiffies_64();
 	struct tessera_process *process;
@@ -420,7 +420,7 @@ static void expire_locked(struct tessera_device *tdev, u32 seg_index)
 
 	list_for_each_entry(process, &processes->processes, node)
 		tessera_share_expire(&processes->share[seg_index], &process->share[seg_index], now,
-				     window);
+				     period);
 }
 
 /**

@@ -69,9 +69,9 @@ static inline u64 tessera_read_timestamp(struct tessera_device *tdev)
 	u64 ns;
 
 	/* Reading the lower half latches the upper one. */
-	spin_lock_irqsave(&tdev->window_lock, flags);
+	spin_lock_irqsave(&tdev->reg_window_lock, flags);
 	ns = tessera_read64(tdev, TSR_ID_TIMESTAMP_LO);
-	spin_unlock_irqrestore(&tdev->window_lock, flags);
+	spin_unlock_irqrestore(&tdev->reg_window_lock, flags);
 
 	return ns;
 }
@@ -88,11 +88,11 @@ static inline void tessera_mark(struct tessera_device *tdev, u64 gpu_addr, u64 b
 	if (!(tdev->info.caps & TSR_CAP_STRICT))
 		return;
 
-	spin_lock_irqsave(&tdev->window_lock, flags);
+	spin_lock_irqsave(&tdev->reg_window_lock, flags);
 	tessera_write64(tdev, TSR_MARK_ADDR_LO, gpu_addr);
 	tessera_write64(tdev, TSR_MARK_SIZE_LO, bytes);
 	tessera_write32(tdev, TSR_MARK_COMMAND, command);
-	spin_unlock_irqrestore(&tdev->window_lock, flags);
+	spin_unlock_irqrestore(&tdev->reg_window_lock, flags);
 }
 
 /*
@@ -104,11 +104,11 @@ static inline void tessera_cache_maintain(struct tessera_device *tdev, dma_addr_
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&tdev->window_lock, flags);
+	spin_lock_irqsave(&tdev->reg_window_lock, flags);
 	tessera_write64(tdev, TSR_COH_ADDR_LO, dma);
 	tessera_write32(tdev, TSR_COH_SIZE, bytes);
 	tessera_write32(tdev, TSR_COH_COMMAND, command);
-	spin_unlock_irqrestore(&tdev->window_lock, flags);
+	spin_unlock_irqrestore(&tdev->reg_window_lock, flags);
 }
 
 /* hw/lifetime.c */

@@ -118,15 +118,15 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_share_leave);
  * @seg: segment
  * @client: client
  * @now: time
- * @window: the demand period
+ * @period: the demand period
  *
  * Return: true if the client's demand ended here.
  */
 bool tessera_share_expire(struct tessera_share_seg *seg,
-			  struct tessera_share_client *client, u64 now, u64 window)
+			  struct tessera_share_client *client, u64 now, u64 period)
 {
 	if (!client->demand || now <= client->stamp ||
-	    now - client->stamp <= window)
+	    now - client->stamp <= period)
 		return false;
 	tessera_share_leave(seg, client);
 	return true;

@@ -50,7 +50,7 @@ void tessera_share_touch(struct tessera_share_seg *seg,
 			 struct tessera_share_client *client, u64 now);
 bool tessera_share_expire(struct tessera_share_seg *seg,
 			  struct tessera_share_client *client, u64 now,
-			  u64 window);
+			  u64 period);
 void tessera_share_leave(struct tessera_share_seg *seg,
 			 struct tessera_share_client *client);
 int tessera_share_reserve(struct tessera_share_seg *seg,

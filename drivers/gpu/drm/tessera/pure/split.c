@@ -25,7 +25,7 @@
  * list is therefore planned again in other ways, as often as that pays, and the
  * cheapest plan is used.
  *
- * A submission is planned in batches, one per call of tessera_split_window().
+ * A submission is planned in batches, one per call of tessera_split_batch().
  */
 #include "split_priv.h"
 
@@ -175,7 +175,7 @@ static int cut(struct split *split, u32 first, u32 end, u32 n_w, bool forced)
 	if (real && split->n_w && split->in->flags & TESSERA_SPLIT_LEAK_CHECK)
 		return -EINVAL;
 	if (real && split->plan->n_parts >= split->limits->max_parts)
-		return SPLIT_WINDOW_ENDS;
+		return SPLIT_BATCH_ENDS;
 	begin_members(split);
 	add_members(split, first, end);
 	return place_released(split);
@@ -331,7 +331,7 @@ static int run(struct split *split)
 	for (i = split->cur->entry; i < split->in->n_entries; i = end) {
 		end = split_group_end(split, i);
 		ret = step(split, i, end, group++);
-		if (ret == SPLIT_WINDOW_ENDS) {
+		if (ret == SPLIT_BATCH_ENDS) {
 			split_drop_to_mark(split);
 			return 0;
 		}
@@ -495,7 +495,7 @@ int tessera_split_begin(const struct tessera_split_input *in, void *mem, size_t 
 EXPORT_SYMBOL_IF_KUNIT(tessera_split_begin);
 
 /**
- * tessera_split_window() - plan the next batch of parts of a submission
+ * tessera_split_batch() - plan the next batch of parts of a submission
  * @in: the submission. @in->blocks, the clean flags and the supported segments
  *	are those of now
  * @cur: where to start; not changed
@@ -518,17 +518,17 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_split_begin);
  * submission no longer fits; -EAGAIN if @in changes during the call; -ENOMEM if
  * @grow fails; or an error of @in->check. On error the plan has no operations.
  */
-int tessera_split_window(const struct tessera_split_input *in,
-			 const struct tessera_split_cursor *cur,
-			 const struct tessera_split_limits *limits,
-			 void *scratch, size_t size,
-			 struct tessera_split_plan *plan)
+int tessera_split_batch(const struct tessera_split_input *in,
+			const struct tessera_split_cursor *cur,
+			const struct tessera_split_limits *limits,
+			void *scratch, size_t size,
+			struct tessera_split_plan *plan)
 {
 	struct split *split;
 	int ret;
 
 	reset_plan(plan, 0);
-	ret = split_setup_window(in, cur, &split, scratch, size);
+	ret = split_setup_batch(in, cur, &split, scratch, size);
 	if (ret)
 		return ret;
 	split->plan = plan;
@@ -538,7 +538,7 @@ int tessera_split_window(const struct tessera_split_input *in,
 		split_discard(plan, 0);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(tessera_split_window);
+EXPORT_SYMBOL_IF_KUNIT(tessera_split_batch);
 
 /* Find the last part of a plan, or NULL. */
 static const struct tessera_split_op *last_part(const struct tessera_split_plan *plan)

@@ -306,11 +306,11 @@ int tessera_split_begin(const struct tessera_split_input *in, void *mem, size_t 
 			void *scratch, size_t scratch_size,
 			struct tessera_split_cursor *cur,
 			struct tessera_split_plan *errors);
-int tessera_split_window(const struct tessera_split_input *in,
-			 const struct tessera_split_cursor *cur,
-			 const struct tessera_split_limits *limits,
-			 void *scratch, size_t size,
-			 struct tessera_split_plan *plan);
+int tessera_split_batch(const struct tessera_split_input *in,
+			const struct tessera_split_cursor *cur,
+			const struct tessera_split_limits *limits,
+			void *scratch, size_t size,
+			struct tessera_split_plan *plan);
 void tessera_split_commit(const struct tessera_split_input *in,
 			  struct tessera_split_cursor *cur,
 			  const struct tessera_split_plan *plan);

@@ -133,7 +133,7 @@ static bool is_too_long(const struct split *split)
  * split_emit_log() - output the state changes of the current group
  * @split: planner; its log becomes empty
  *
- * Return: 0, an error, or SPLIT_WINDOW_ENDS: the plan ends with its last part.
+ * Return: 0, an error, or SPLIT_BATCH_ENDS: the plan ends with its last part.
  */
 int split_emit_log(struct split *split)
 {
@@ -145,7 +145,7 @@ int split_emit_log(struct split *split)
 	split->n_log = 0;
 	if (split->err)
 		return split->err;
-	return is_too_long(split) ? SPLIT_WINDOW_ENDS : 0;
+	return is_too_long(split) ? SPLIT_BATCH_ENDS : 0;
 }
 
 /**

@@ -268,7 +268,7 @@ static void undo_to(struct split *split, u32 n_log, u32 n_w)
 }
 
 /* A candidate: a range to take, with the cost of bringing its contents back. */
-struct window {
+struct candidate {
 	u64 off;
 	u64 cost;
 	u32 prev;
@@ -301,7 +301,7 @@ static u64 next_use_distance(const struct split *split, u32 id)
  * least cost means the furthest next use. In an aperture no bytes are copied,
  * so they count as 1/16.
  */
-static void window_charge(const struct split *split, struct window *window, u32 id)
+static void candidate_charge(const struct split *split, struct candidate *candidate, u32 id)
 {
 	const struct tessera_plan_map_node *n = &split->map.node[id];
 	u64 bytes = n->size;
@@ -309,61 +309,62 @@ static void window_charge(const struct split *split, struct window *window, u32 
 	if (split->in->segs[n->seg].flags & TESSERA_SPLIT_SEG_APERTURE)
 		bytes = DIV_ROUND_UP_ULL(bytes, 16);
 	if (split_is_foreign(split, id))
-		window->n_after_own += split_block(split, id)->tier ==
+		candidate->n_after_own += split_block(split, id)->tier ==
 				  TESSERA_VICTIM_TAKE_AFTER_OWN;
 	else if (!split->al[id].clean)
 		bytes *= 2;
-	window->cost += div64_u64(bytes << 14, next_use_distance(split, id));
+	candidate->cost += div64_u64(bytes << 14, next_use_distance(split, id));
 }
 
 /*
  * The cost is an estimate of the future. Each variant distorts some estimates
  * in its own way, and the resulting plans are compared.
  */
-static void window_vary(struct split *split, struct window *window)
+static void candidate_vary(struct split *split, struct candidate *candidate)
 {
 	if (!split->variant)
 		return;
 	split->random = split->random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
-	window->cost += (window->cost + 1) * (split->random >> 54) >> (9 + (split->variant & 1));
+	candidate->cost +=
+		(candidate->cost + 1) * (split->random >> 54) >> (9 + (split->variant & 1));
 }
 
 /*
  * Candidate of @size at @off, charged with all nodes in it; @n does not lie
  * above it.
  */
-static struct window window_at(struct split *split, u32 n, u64 off, u64 size)
+static struct candidate candidate_at(struct split *split, u32 n, u64 off, u64 size)
 {
 	const struct tessera_plan_map_node *node = split->map.node;
-	struct window window = { .off = off };
+	struct candidate candidate = { .off = off };
 
 	while (tessera_plan_map_end(&node[n]) <= off)
 		n = node[n].next;
-	window.prev = node[n].prev;
+	candidate.prev = node[n].prev;
 	for (; node[n].start < off + size; n = node[n].next)
-		window_charge(split, &window, n);
-	window_vary(split, &window);
-	return window;
+		candidate_charge(split, &candidate, n);
+	candidate_vary(split, &candidate);
+	return candidate;
 }
 
-static bool window_is_better(const struct window *window, const struct window *than)
+static bool candidate_is_better(const struct candidate *candidate, const struct candidate *than)
 {
-	if (window->n_after_own != than->n_after_own)
-		return window->n_after_own < than->n_after_own;
-	return window->cost < than->cost;
+	if (candidate->n_after_own != than->n_after_own)
+		return candidate->n_after_own < than->n_after_own;
+	return candidate->cost < than->cost;
 }
 
 /*
  * Widen the space of @victim to its idle neighbours until @id fits. The
  * candidate is at the lower end. A variant also tries the upper end.
  */
-static bool window_around(struct split *split, u32 victim, u32 id, struct window *window)
+static bool candidate_around(struct split *split, u32 victim, u32 id, struct candidate *candidate)
 {
 	const struct tessera_plan_map_node *node = split->map.node;
 	u64 size = split_bytes(split, id, node[victim].seg);
 	u64 align = split_align(split, id, node[victim].seg), off;
 	u32 low = victim, high = victim;
-	struct window top;
+	struct candidate top;
 
 	for (;;) {
 		u32 below = node[low].prev, above = node[high].next;
@@ -381,13 +382,13 @@ static bool window_around(struct split *split, u32 victim, u32 id, struct window
 		else
 			high = above;
 	}
-	*window = window_at(split, low, off, size);
+	*candidate = candidate_at(split, low, off, size);
 	if (!split->variant)
 		return true;
 	off = ALIGN_DOWN(node[node[high].next].start - size, align);
-	top = window_at(split, low, off, size);
-	if (window_is_better(&top, window))
-		*window = top;
+	top = candidate_at(split, low, off, size);
+	if (candidate_is_better(&top, candidate))
+		*candidate = top;
 	return true;
 }
 
@@ -395,21 +396,21 @@ static bool window_around(struct split *split, u32 victim, u32 id, struct window
  * Find the cheapest candidate around the first victims of a segment, or else
  * any place.
  */
-static bool find_window(struct split *split, u32 seg, u32 id, struct window *best)
+static bool find_candidate(struct split *split, u32 seg, u32 id, struct candidate *best)
 {
 	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
 	const struct tessera_plan_map_seg *seg_map = &split->map.seg[seg];
 	u32 n = min(seg_map->n_heap, PLACE_CANDIDATES), i;
-	struct window window;
+	struct candidate candidate;
 	bool found = false;
 
 	for (i = 0; i < n; i++) {
 		u32 victim = seg_map->heap[i].node;
 
-		if (!window_around(split, victim, id, &window))
+		if (!candidate_around(split, victim, id, &candidate))
 			continue;
-		if (!found || window_is_better(&window, best))
-			*best = window;
+		if (!found || candidate_is_better(&candidate, best))
+			*best = candidate;
 		found = true;
 		/* No place is better than that of the first victim. */
 		if (!i && split->map.node[victim].size == size)
@@ -449,12 +450,12 @@ static u64 return_bytes(const struct split *split, u32 id)
  * next use is. The savings forgone since the last cut are summed up. Once they
  * exceed the cost of a part, the cut is made.
  */
-static bool is_worth_cut(struct split *split, const struct window *window, u64 size)
+static bool is_worth_cut(struct split *split, const struct candidate *candidate, u64 size)
 {
 	const struct tessera_plan_map_node *node = split->map.node;
-	u32 n = node[split_node_below(split, window->prev, window->off)].next, far = 0;
+	u32 n = node[split_node_below(split, candidate->prev, candidate->off)].next, far = 0;
 
-	for (; node[n].start < window->off + size; n = node[n].next) {
+	for (; node[n].start < candidate->off + size; n = node[n].next) {
 		u64 whole, sooner, distance;
 
 		if (split_is_foreign(split, n))
@@ -487,20 +488,20 @@ static bool meet_commit(struct split *split, u32 seg, u64 size)
 static bool place_in_seg(struct split *split, u32 id, u32 seg)
 {
 	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
-	struct window window = {};
+	struct candidate candidate = {};
 
 	/* The searches may look at all nodes of the segment. */
 	split_tick(split, split->map.seg[seg].n_heap);
 	if (split->seg_commit[seg] < split->seg_size[seg] && !meet_commit(split, seg, size))
 		return false;
-	window.off = tessera_plan_map_find_hole(&split->map, seg, size, align, &window.prev);
-	if (window.off == U64_MAX && !find_window(split, seg, id, &window))
+	candidate.off = tessera_plan_map_find_hole(&split->map, seg, size, align, &candidate.prev);
+	if (candidate.off == U64_MAX && !find_candidate(split, seg, id, &candidate))
 		return false;
-	if (split->may_cut && is_worth_cut(split, &window, size)) {
+	if (split->may_cut && is_worth_cut(split, &candidate, size)) {
 		split->wants_cut = true;
 		return false;
 	}
-	do_place(split, id, window.off, window.prev);
+	do_place(split, id, candidate.off, candidate.prev);
 	return true;
 }
 

@@ -12,7 +12,7 @@
 /* Number of steps between two calls of &tessera_split_input.check. */
 #define SPLIT_TICKS		4096U
 /* Not an error: the batch has reached its limits. */
-#define SPLIT_WINDOW_ENDS	1
+#define SPLIT_BATCH_ENDS	1
 
 /**
  * struct split_alloc - state of one allocation while planning
@@ -217,9 +217,9 @@ static inline u32 split_group_end(const struct split *split, u32 entry)
 int split_setup_begin(const struct tessera_split_input *in,
 		      struct tessera_split_cursor *cur, void *mem, size_t size,
 		      struct split **out, void *scratch, size_t scratch_size);
-int split_setup_window(const struct tessera_split_input *in,
-		       const struct tessera_split_cursor *cur, struct split **out,
-		       void *scratch, size_t scratch_size);
+int split_setup_batch(const struct tessera_split_input *in,
+		      const struct tessera_split_cursor *cur, struct split **out,
+		      void *scratch, size_t scratch_size);
 
 /* split_emit.c */
 void split_discard(struct tessera_split_plan *plan, u32 n_op);

@@ -395,7 +395,7 @@ int split_setup_begin(const struct tessera_split_input *in,
 }
 
 /**
- * split_setup_window() - check the current input, and prepare to plan from a
+ * split_setup_batch() - check the current input, and prepare to plan from a
  * cursor
  * @in: the submission
  * @cur: where to start
@@ -405,9 +405,9 @@ int split_setup_begin(const struct tessera_split_input *in,
  *
  * Return: 0, -EINVAL, or an error of @in->check.
  */
-int split_setup_window(const struct tessera_split_input *in,
-		       const struct tessera_split_cursor *cur, struct split **out,
-		       void *scratch, size_t scratch_size)
+int split_setup_batch(const struct tessera_split_input *in,
+		      const struct tessera_split_cursor *cur, struct split **out,
+		      void *scratch, size_t scratch_size)
 {
 	struct split *split = take_split(in, scratch, scratch_size);
 

@@ -95,7 +95,7 @@ static int plan_batch(struct tessera_submit_run *run, const struct tessera_split
 	if (!run->cursor_mem)
 		ret = plan_begin(run, in, scratch, size);
 	if (!ret)
-		ret = tessera_split_window(in, &run->cursor, &limits, scratch, size, &run->plan);
+		ret = tessera_split_batch(in, &run->cursor, &limits, scratch, size, &run->plan);
 	kvfree(scratch);
 
 	return ret;

@@ -15,7 +15,7 @@
 #define FAIL(o, ...) \
 	(snprintf((o)->why, sizeof((o)->why), __VA_ARGS__), false)
 
-static bool one_in(struct oracle_windows *w, u32 n)
+static bool one_in(struct oracle_batches *w, u32 n)
 {
 	return !oracle_rnd(&w->state, n);
 }
@@ -64,7 +64,7 @@ static void add_block(struct oracle_case *c, u32 seg, u64 start, u64 size,
  * Place an allocation of the submission elsewhere, as another client's use
  * would, or add a foreign block.
  */
-static void put_somewhere(struct oracle_case *c, struct oracle_windows *w, u32 alloc,
+static void put_somewhere(struct oracle_case *c, struct oracle_batches *w, u32 alloc,
 			  u64 size, u32 align, u8 tier)
 {
 	u32 seg = oracle_rnd(&w->state, c->in.n_segs);
@@ -85,7 +85,7 @@ static void put_somewhere(struct oracle_case *c, struct oracle_windows *w, u32 a
  * Evict or move allocations of the submission that no cut has pinned, and drop
  * foreign blocks.
  */
-static void change_own(struct oracle *o, struct oracle_case *c, struct oracle_windows *w)
+static void change_own(struct oracle *o, struct oracle_case *c, struct oracle_batches *w)
 {
 	bool reset = one_in(w, 16);
 	u32 i, n = c->in.n_blocks;
@@ -125,7 +125,7 @@ static void drop_block(struct oracle_case *c, u32 alloc, u32 seg)
  * Remove segments from the supported sets of some allocations, wherever these
  * are. Pinned ones then lose their placement.
  */
-static void close_segments(struct oracle *o, struct oracle_case *c, struct oracle_windows *w)
+static void close_segments(struct oracle *o, struct oracle_case *c, struct oracle_batches *w)
 {
 	u32 i;
 
@@ -141,7 +141,7 @@ static void close_segments(struct oracle *o, struct oracle_case *c, struct oracl
 	}
 }
 
-static void change_world(struct oracle *o, struct oracle_case *c, struct oracle_windows *w)
+static void change_world(struct oracle *o, struct oracle_case *c, struct oracle_batches *w)
 {
 	u32 i, more = oracle_rnd(&w->state, 4);
 
@@ -192,7 +192,7 @@ static void set_clean(const struct oracle *o, struct oracle_case *c)
 	}
 }
 
-static int plan_window(struct oracle_case *c, struct oracle_windows *w)
+static int plan_batch(struct oracle_case *c, struct oracle_batches *w)
 {
 	size_t size = tessera_split_scratch_size(&c->in);
 
@@ -204,46 +204,46 @@ static int plan_window(struct oracle_case *c, struct oracle_windows *w)
 	memset(&w->plan, 0, sizeof(w->plan));
 	w->plan.op = c->op;
 	w->plan.cap = ORACLE_OPS;
-	return tessera_split_window(&c->in, &w->cur, &w->limits, w->scratch, size,
-				    &w->plan);
+	return tessera_split_batch(&c->in, &w->cur, &w->limits, w->scratch, size,
+				   &w->plan);
 }
 
 /* Plan, drop the plan, and plan again: only a commit may advance the cursor. */
-static bool plan_twice(struct oracle *o, struct oracle_case *c, struct oracle_windows *w)
+static bool plan_twice(struct oracle *o, struct oracle_case *c, struct oracle_batches *w)
 {
 	struct tessera_split_cursor saved = w->cur;
 	int ret;
 
 	memcpy(w->saved, w->mem, sizeof(w->mem));
-	ret = plan_window(c, w);
+	ret = plan_batch(c, w);
 	if (!ret)
-		ret = plan_window(c, w);
+		ret = plan_batch(c, w);
 	if (ret)
-		return FAIL(o, "window %u: returned %d", w->windows, ret);
+		return FAIL(o, "batch %u: returned %d", w->batches, ret);
 	if (memcmp(&saved, &w->cur, sizeof(saved)) ||
 	    memcmp(w->saved, w->mem, sizeof(w->mem)))
-		return FAIL(o, "window %u: planning moved the cursor", w->windows);
+		return FAIL(o, "batch %u: planning moved the cursor", w->batches);
 	return true;
 }
 
-static bool window_keeps_limits(struct oracle *o, const struct oracle_windows *w)
+static bool batch_keeps_limits(struct oracle *o, const struct oracle_batches *w)
 {
 	const struct tessera_split_plan *p = &w->plan;
 	u32 ops = p->n_evicts + p->n_moves + p->n_page_ins;
 
 	if (!p->n_parts && !p->late_error)
-		return FAIL(o, "window %u is empty", w->windows);
+		return FAIL(o, "batch %u is empty", w->batches);
 	if (p->n_parts > max(w->limits.max_parts, 1U))
-		return FAIL(o, "window %u has %u of %u parts", w->windows, p->n_parts,
+		return FAIL(o, "batch %u has %u of %u parts", w->batches, p->n_parts,
 			    w->limits.max_parts);
 	if (p->n_parts > 1 && ops > w->limits.max_ops)
-		return FAIL(o, "window %u has %u of %u operations", w->windows, ops,
+		return FAIL(o, "batch %u has %u of %u operations", w->batches, ops,
 			    w->limits.max_ops);
 	return true;
 }
 
 /**
- * oracle_run_windows() - plan a case in batches, and check each
+ * oracle_run_batches() - plan a case in batches, and check each
  * @o: oracle; @o->why names a violation
  * @c: case; its blocks change
  * @w: memory
@@ -253,15 +253,15 @@ static bool window_keeps_limits(struct oracle *o, const struct oracle_windows *w
  *
  * Return: true if all rules were kept.
  */
-bool oracle_run_windows(struct oracle *o, struct oracle_case *c,
-			struct oracle_windows *w, u64 seed, bool change)
+bool oracle_run_batches(struct oracle *o, struct oracle_case *c,
+			struct oracle_batches *w, u64 seed, bool change)
 {
 	u32 offset = 0;
 	bool feasible = oracle_feasible(o, &c->in, &offset);
 	int ret;
 
 	w->state = seed;
-	w->windows = 0;
+	w->batches = 0;
 	oracle_judge_begin(o, &c->in);
 	if (tessera_split_cursor_size(&c->in) > sizeof(w->mem) ||
 	    tessera_split_scratch_size(&c->in) > sizeof(w->scratch))
@@ -273,10 +273,10 @@ bool oracle_run_windows(struct oracle *o, struct oracle_case *c,
 		return FAIL(o, "begin returned %d at %u", ret, w->plan.error_offset);
 	w->plan.late_error = ret;
 	while (!w->plan.late_error && !w->cur.done) {
-		if (!plan_twice(o, c, w) || !oracle_judge_window(o, &w->plan) ||
-		    !window_keeps_limits(o, w))
+		if (!plan_twice(o, c, w) || !oracle_judge_batch(o, &w->plan) ||
+		    !batch_keeps_limits(o, w))
 			return false;
-		w->windows++;
+		w->batches++;
 		tessera_split_commit(&c->in, &w->cur, &w->plan);
 		if (w->cur.entry != o->first || w->cur.byte != o->at ||
 		    w->cur.part != o->parts)
@@ -291,5 +291,5 @@ bool oracle_run_windows(struct oracle *o, struct oracle_case *c,
 	if (w->plan.late_error)
 		return true;
 	return o->at == c->in.length && o->first == c->in.n_entries ? true :
-	       FAIL(o, "windows end at %u of %u", o->at, c->in.length);
+	       FAIL(o, "batches end at %u of %u", o->at, c->in.length);
 }
