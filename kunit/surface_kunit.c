@@ -99,24 +99,24 @@ static void test_twins(struct kunit *test)
 	struct tessera_private privs[2];
 
 	memcpy(privs, good, sizeof(privs));
-	KUNIT_EXPECT_EQ(test, tessera_twins_check(privs, sizes), 0);
+	KUNIT_EXPECT_EQ(test, tessera_surface_pair_check(privs, sizes), 0);
 	swap(privs[0], privs[1]);
-	KUNIT_EXPECT_EQ(test, tessera_twins_check(privs, sizes), 0);
+	KUNIT_EXPECT_EQ(test, tessera_surface_pair_check(privs, sizes), 0);
 	privs[0] = privs[1];
-	KUNIT_EXPECT_EQ(test, tessera_twins_check(privs, sizes), -EINVAL);
+	KUNIT_EXPECT_EQ(test, tessera_surface_pair_check(privs, sizes), -EINVAL);
 	privs[0] = good[1];
 	privs[1] = good[1];
-	KUNIT_EXPECT_EQ(test, tessera_twins_check(privs, sizes), -EINVAL);
+	KUNIT_EXPECT_EQ(test, tessera_surface_pair_check(privs, sizes), -EINVAL);
 
 	memcpy(privs, good, sizeof(privs));
 	privs[1].width -= 4;
-	KUNIT_EXPECT_EQ(test, tessera_twins_check(privs, sizes), -EINVAL);
+	KUNIT_EXPECT_EQ(test, tessera_surface_pair_check(privs, sizes), -EINVAL);
 	memcpy(privs, good, sizeof(privs));
 	privs[0].rows++;
-	KUNIT_EXPECT_EQ(test, tessera_twins_check(privs, sizes), -EINVAL);
+	KUNIT_EXPECT_EQ(test, tessera_surface_pair_check(privs, sizes), -EINVAL);
 	memcpy(privs, good, sizeof(privs));
 	privs[1].version = 0;
-	KUNIT_EXPECT_EQ(test, tessera_twins_check(privs, sizes), -EINVAL);
+	KUNIT_EXPECT_EQ(test, tessera_surface_pair_check(privs, sizes), -EINVAL);
 }
 
 /* Each object of a pair is checked against its own size. */
@@ -124,11 +124,11 @@ static void test_sizes(struct kunit *test)
 {
 	u64 sizes[] = { BYTES, 5 * 4096 };
 
-	KUNIT_EXPECT_EQ(test, tessera_twins_check(good, sizes), 0);
+	KUNIT_EXPECT_EQ(test, tessera_surface_pair_check(good, sizes), 0);
 	sizes[1] = 4 * 4096;
-	KUNIT_EXPECT_EQ(test, tessera_twins_check(good, sizes), -EINVAL);
+	KUNIT_EXPECT_EQ(test, tessera_surface_pair_check(good, sizes), -EINVAL);
 	swap(sizes[0], sizes[1]);
-	KUNIT_EXPECT_EQ(test, tessera_twins_check(good, sizes), -EINVAL);
+	KUNIT_EXPECT_EQ(test, tessera_surface_pair_check(good, sizes), -EINVAL);
 }
 
 #define FUNCTION_IS(fn, ...) static_assert(__same_type(&(fn), __VA_ARGS__))
@@ -148,7 +148,7 @@ FUNCTION_IS(tessera_placement_footprint, u64 (*)(const struct tessera_segment *s
 struct plan {
 	struct tessera_plan_map map;
 	struct tessera_plan_map_seg seg;
-	struct tessera_plan_map_node node[TESSERA_NUM_TWINS + 2];
+	struct tessera_plan_map_node node[TESSERA_SURFACE_PAIR + 2];
 };
 
 /*
@@ -165,15 +165,15 @@ static void test_same_path(struct kunit *test)
 	plan->map.seg = &plan->seg;
 	plan->map.node = plan->node;
 	plan->map.n_seg = 1;
-	plan->map.n_node = TESSERA_NUM_TWINS;
+	plan->map.n_node = TESSERA_SURFACE_PAIR;
 	tessera_plan_map_reset(&plan->map, &segment);
-	for (i = 0; i < TESSERA_NUM_TWINS; i++) {
+	for (i = 0; i < TESSERA_SURFACE_PAIR; i++) {
 		u64 at = tessera_plan_map_find_hole(&plan->map, 0, BYTES, TSR_PAGE_SIZE, &prev);
 
 		KUNIT_EXPECT_EQ(test, at, i * BYTES);
 		tessera_plan_map_insert(&plan->map, prev, i, at, BYTES);
 	}
-	KUNIT_EXPECT_EQ(test, plan->seg.used, TESSERA_NUM_TWINS * BYTES);
+	KUNIT_EXPECT_EQ(test, plan->seg.used, TESSERA_SURFACE_PAIR * BYTES);
 }
 
 struct geometry_case {

@@ -11,7 +11,7 @@
 enum {
 	GPU,
 	TWIN,
-	NUM_TWINS
+	SURFACE_PAIR
 };
 
 enum {
@@ -91,19 +91,19 @@ static int describe(struct tessera_surface *s, const struct tessera_surface_desc
 }
 
 /* One ioctl creates both objects or none. */
-static int create_twins(struct tessera_surface *s, const struct tessera_surface_desc *desc)
+static int create_surface_pair(struct tessera_surface *s, const struct tessera_surface_desc *desc)
 {
-	struct drm_tessera_bo_create creates[NUM_TWINS];
-	struct drm_tessera_bo_private privates[NUM_TWINS];
+	struct drm_tessera_bo_create creates[SURFACE_PAIR];
+	struct drm_tessera_bo_private privates[SURFACE_PAIR];
 	struct drm_tessera_bo_create_twins args = {
 		.bos = {
 			.stride = sizeof(creates[0]),
-			.count = NUM_TWINS,
+			.count = SURFACE_PAIR,
 			.array = (uintptr_t)creates,
 		},
 		.private_data = {
 			.stride = sizeof(privates[0]),
-			.count = NUM_TWINS,
+			.count = SURFACE_PAIR,
 			.array = (uintptr_t)privates,
 		},
 	};
@@ -138,7 +138,7 @@ static int surface_init(struct tessera_surface *s, const struct tessera_surface_
 		return ret;
 	s->twin = tessera_bo_alloc(s->dev);
 	if (s->twin)
-		ret = create_twins(s, desc);
+		ret = create_surface_pair(s, desc);
 	if (ret) {
 		tessera_bo_free(s->twin);
 		tessera_bo_free(s->gpu);

@@ -127,13 +127,14 @@ static int mock_submit(struct mock *mock, struct drm_tessera_submit *submit)
 	return 0;
 }
 
-static int mock_twins(struct mock *mock, struct drm_tessera_bo_create_twins *args)
+static int mock_surface_pair(struct mock *mock, struct drm_tessera_bo_create_twins *args)
 {
 	assert_int_equal(args->bos.count, 2);
-	assert_int_equal(args->bos.stride, sizeof(mock->last_twins[0]));
+	assert_int_equal(args->bos.stride, sizeof(mock->last_surface_pair[0]));
 	assert_int_equal(args->private_data.count, 2);
 	assert_int_equal(args->private_data.stride, sizeof(mock->last_private[0]));
-	memcpy(mock->last_twins, (void *)(uintptr_t)args->bos.array, sizeof(mock->last_twins));
+	memcpy(mock->last_surface_pair, (void *)(uintptr_t)args->bos.array,
+	       sizeof(mock->last_surface_pair));
 	memcpy(mock->last_private, (void *)(uintptr_t)args->private_data.array,
 	       sizeof(mock->last_private));
 	for (int i = 0; i < 2; i++) {
@@ -352,7 +353,7 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 	case DRM_IOCTL_TESSERA_BO_FROM_USER:
 		return mock_from_user(mock, arg);
 	case DRM_IOCTL_TESSERA_BO_CREATE_TWINS:
-		return mock_twins(mock, arg);
+		return mock_surface_pair(mock, arg);
 	case DRM_IOCTL_TESSERA_BO_INFO:
 		((struct drm_tessera_bo_info *)arg)->mmap_offset = 0x100000;
 		return 0;

@@ -32,7 +32,7 @@ struct mock {
 	uint32_t open_handles; /* objects, contexts, VMs, fences and sync objects that are open */
 	struct drm_tessera_bo_create last_create;
 	struct drm_tessera_bo_from_user last_from_user;
-	struct drm_tessera_bo_create last_twins[2];
+	struct drm_tessera_bo_create last_surface_pair[2];
 	struct drm_tessera_bo_private last_private[2];
 	uint32_t twin_handles[2];
 	struct drm_tessera_context_create last_context;

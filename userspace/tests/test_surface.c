@@ -133,7 +133,7 @@ static void test_create(void **state)
 {
 	struct stage s = stage_open(state);
 	const struct drm_tessera_bo_private *private = s.mock->last_private;
-	const struct drm_tessera_bo_create *create = s.mock->last_twins;
+	const struct drm_tessera_bo_create *create = s.mock->last_surface_pair;
 	struct tessera_view view;
 
 	assert_int_equal(tessera_bo_handle(tessera_surface_bo(s.surface)),

@@ -73,11 +73,11 @@ struct drm_gem_object *tessera_import_sg_table(struct drm_device *drm,
 int tessera_dumb_create(struct tessera_device *tdev, struct drm_file *file,
 			struct tessera_paging_queue *queue, struct drm_mode_create_dumb *args);
 
-/* gem/twins.c */
-int tessera_twins_create(struct tessera_device *tdev, struct drm_file *file,
-			 struct tessera_paging_queue *queue,
-			 struct drm_tessera_bo_create *args,
-			 const struct tessera_private *privs);
+/* gem/surface_pair.c */
+int tessera_surface_pair_create(struct tessera_device *tdev, struct drm_file *file,
+				struct tessera_paging_queue *queue,
+				struct drm_tessera_bo_create *args,
+				const struct tessera_private *privs);
 
 /* gem/userptr.c */
 bool tessera_userptr_offered(struct tessera_device *tdev);

@@ -63,14 +63,14 @@ int tessera_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file 
 	return ret;
 }
 
-static int twins_get_data(const struct drm_tessera_bo_create_twins *args,
-			  struct drm_tessera_bo_create **bos, struct tessera_private **privs)
+static int surface_pair_get_data(const struct drm_tessera_bo_create_twins *args,
+				 struct drm_tessera_bo_create **bos, struct tessera_private **privs)
 {
 	int ret;
 
-	ret = tessera_uobj_get_array(&args->bos, bos, TESSERA_NUM_TWINS);
+	ret = tessera_uobj_get_array(&args->bos, bos, TESSERA_SURFACE_PAIR);
 	if (!ret)
-		ret = tessera_uobj_get_array(&args->private_data, privs, TESSERA_NUM_TWINS);
+		ret = tessera_uobj_get_array(&args->private_data, privs, TESSERA_SURFACE_PAIR);
 
 	return ret;
 }
@@ -92,19 +92,19 @@ int tessera_ioctl_bo_create_twins(struct drm_device *drm, void *data, struct drm
 	struct tessera_private *privs = NULL;
 	int ret;
 
-	static_assert(ARRAY_SIZE(args->handles) == TESSERA_NUM_TWINS);
+	static_assert(ARRAY_SIZE(args->handles) == TESSERA_SURFACE_PAIR);
 
 	memset(args->handles, 0, sizeof(args->handles));
 	if (tessera_ioctl_bad(tdev, args->flags || args->pad) ||
-	    tessera_ioctl_bad(tdev, args->bos.count != TESSERA_NUM_TWINS) ||
-	    tessera_ioctl_bad(tdev, args->private_data.count != TESSERA_NUM_TWINS))
+	    tessera_ioctl_bad(tdev, args->bos.count != TESSERA_SURFACE_PAIR) ||
+	    tessera_ioctl_bad(tdev, args->private_data.count != TESSERA_SURFACE_PAIR))
 		return -EINVAL;
 
 	ret = tessera_account_bind(tfile->account);
 	if (!ret)
-		ret = twins_get_data(args, &bos, &privs);
+		ret = surface_pair_get_data(args, &bos, &privs);
 	if (!ret)
-		ret = tessera_twins_create(tdev, file, tfile->paging, bos, privs);
+		ret = tessera_surface_pair_create(tdev, file, tfile->paging, bos, privs);
 	if (!ret) {
 		args->handles[0] = bos[0].handle;
 		args->handles[1] = bos[1].handle;

@@ -79,8 +79,8 @@ int tessera_private_check(const struct tessera_private *priv, u64 size)
 EXPORT_SYMBOL_IF_KUNIT(tessera_private_check);
 
 /**
- * tessera_twins_check() - check the private data of a surface pair
- * @privs: private data of both allocations, TESSERA_NUM_TWINS elements
+ * tessera_surface_pair_check() - check the private data of a surface pair
+ * @privs: private data of both allocations, TESSERA_SURFACE_PAIR elements
  * @sizes: bytes of each
  *
  * One allocation is swizzled, for the GPU. The other is its twin: linear, for
@@ -88,12 +88,12 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_private_check);
  *
  * Return: 0 or -EINVAL.
  */
-int tessera_twins_check(const struct tessera_private *privs, const u64 *sizes)
+int tessera_surface_pair_check(const struct tessera_private *privs, const u64 *sizes)
 {
 	u32 i;
 	int ret;
 
-	for (i = 0; i < TESSERA_NUM_TWINS; i++) {
+	for (i = 0; i < TESSERA_SURFACE_PAIR; i++) {
 		ret = tessera_private_check(&privs[i], sizes[i]);
 		if (ret)
 			return ret;
@@ -104,4 +104,4 @@ int tessera_twins_check(const struct tessera_private *privs, const u64 *sizes)
 
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(tessera_twins_check);
+EXPORT_SYMBOL_IF_KUNIT(tessera_surface_pair_check);

@@ -11,7 +11,7 @@
 /* Flags of &tessera_private. */
 #define TESSERA_PRIVATE_TWIN	BIT(0)
 
-#define TESSERA_NUM_TWINS	2U
+#define TESSERA_SURFACE_PAIR	2U
 
 /**
  * struct tessera_private - private data of an allocation, as in the uAPI
@@ -35,7 +35,7 @@ struct tessera_private {
 
 bool tessera_swizzle_geometry_ok(u32 layout, u32 pitch, u64 size);
 int tessera_private_check(const struct tessera_private *priv, u64 size);
-int tessera_twins_check(const struct tessera_private *privs, const u64 *sizes);
+int tessera_surface_pair_check(const struct tessera_private *privs, const u64 *sizes);
 
 static inline bool tessera_private_is_twin(const struct tessera_private *priv)
 {

@@ -20,8 +20,9 @@
 #include "tessera_assert.h"
 
 /* Apply the private data of one object to its creation arguments. */
-static int twin_interpret(struct tessera_device *tdev, struct drm_tessera_bo_create *args,
-			  const struct tessera_private *priv)
+static int surface_pair_interpret_one(struct tessera_device *tdev,
+				      struct drm_tessera_bo_create *args,
+				      const struct tessera_private *priv)
 {
 	bool twin = tessera_private_is_twin(priv);
 
@@ -41,24 +42,24 @@ static int twin_interpret(struct tessera_device *tdev, struct drm_tessera_bo_cre
 	return 0;
 }
 
-static int twins_interpret(struct tessera_device *tdev, struct drm_tessera_bo_create *args,
-			   const struct tessera_private *privs)
+static int surface_pair_interpret(struct tessera_device *tdev, struct drm_tessera_bo_create *args,
+				  const struct tessera_private *privs)
 {
 	const u64 sizes[] = { args[0].size, args[1].size };
 	int ret;
 
-	static_assert(ARRAY_SIZE(sizes) == TESSERA_NUM_TWINS);
+	static_assert(ARRAY_SIZE(sizes) == TESSERA_SURFACE_PAIR);
 
-	ret = tessera_twins_check(privs, sizes);
+	ret = tessera_surface_pair_check(privs, sizes);
 	if (tessera_ioctl_bad(tdev, ret))
 		return ret;
-	ret = twin_interpret(tdev, &args[0], &privs[0]);
+	ret = surface_pair_interpret_one(tdev, &args[0], &privs[0]);
 
-	return ret ? ret : twin_interpret(tdev, &args[1], &privs[1]);
+	return ret ? ret : surface_pair_interpret_one(tdev, &args[1], &privs[1]);
 }
 
-static int twins_publish(struct drm_file *file, struct tessera_bo *const *bos,
-			 struct drm_tessera_bo_create *args)
+static int surface_pair_publish(struct drm_file *file, struct tessera_bo *const *bos,
+				struct drm_tessera_bo_create *args)
 {
 	int ret;
 
@@ -73,8 +74,8 @@ static int twins_publish(struct drm_file *file, struct tessera_bo *const *bos,
 }
 
 /**
- * tessera_twins_create() - create the two objects of a surface, and handles for
- * them
+ * tessera_surface_pair_create() - create the two objects of a surface, and
+ * handles for them
  * @tdev: the device
  * @file: the file that gets the handles
  * @queue: paging queue of the client that is charged
@@ -82,18 +83,18 @@ static int twins_publish(struct drm_file *file, struct tessera_bo *const *bos,
  *	handles
  * @privs: private data of each; checked here
  *
- * Return: 0, or with nothing created an error of tessera_twins_check() or
- * tessera_gem_new().
+ * Return: 0, or with nothing created an error of tessera_surface_pair_check()
+ * or tessera_gem_new().
  */
-int tessera_twins_create(struct tessera_device *tdev, struct drm_file *file,
-			 struct tessera_paging_queue *queue,
-			 struct drm_tessera_bo_create *args,
-			 const struct tessera_private *privs)
+int tessera_surface_pair_create(struct tessera_device *tdev, struct drm_file *file,
+				struct tessera_paging_queue *queue,
+				struct drm_tessera_bo_create *args,
+				const struct tessera_private *privs)
 {
-	struct tessera_bo *bos[TESSERA_NUM_TWINS];
+	struct tessera_bo *bos[TESSERA_SURFACE_PAIR];
 	int ret;
 
-	ret = twins_interpret(tdev, args, privs);
+	ret = surface_pair_interpret(tdev, args, privs);
 	if (ret)
 		return ret;
 
@@ -106,7 +107,7 @@ int tessera_twins_create(struct tessera_device *tdev, struct drm_file *file,
 		goto err_put_first;
 	}
 
-	ret = twins_publish(file, bos, args);
+	ret = surface_pair_publish(file, bos, args);
 	tessera_bo_put(bos[1]);
 err_put_first:
 	tessera_bo_put(bos[0]);
