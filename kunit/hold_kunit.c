@@ -72,11 +72,11 @@ static void hold_keeps_off(struct kunit *test)
 {
 	struct tessera_bo *bo = test->priv;
 
-	KUNIT_EXPECT_FALSE(test, tessera_hold_keeps_off(bo, 5));
+	KUNIT_EXPECT_FALSE(test, tessera_hold_has_older(bo, 5));
 	take(bo, 5, jiffies + 60 * HZ);
-	KUNIT_EXPECT_TRUE(test, tessera_hold_keeps_off(bo, 6));
-	KUNIT_EXPECT_FALSE(test, tessera_hold_keeps_off(bo, 5));
-	KUNIT_EXPECT_FALSE(test, tessera_hold_keeps_off(bo, 4));
+	KUNIT_EXPECT_TRUE(test, tessera_hold_has_older(bo, 6));
+	KUNIT_EXPECT_FALSE(test, tessera_hold_has_older(bo, 5));
+	KUNIT_EXPECT_FALSE(test, tessera_hold_has_older(bo, 4));
 }
 
 /* SPLIT-17: a hold expires. Then a younger submission may hold the object. */
@@ -87,7 +87,7 @@ static void hold_ends(struct kunit *test)
 	take(bo, 3, jiffies + 60 * HZ);
 	bo->held_until = jiffies;
 	KUNIT_EXPECT_EQ(test, tessera_holder(bo), 0);
-	KUNIT_EXPECT_FALSE(test, tessera_hold_keeps_off(bo, 6));
+	KUNIT_EXPECT_FALSE(test, tessera_hold_has_older(bo, 6));
 	take(bo, 6, jiffies + 60 * HZ);
 	KUNIT_EXPECT_EQ(test, tessera_holder(bo), 6);
 	tessera_hold_drop(bo, 3);

@@ -325,7 +325,7 @@ static void client_dies(void)
 	tsr_wait_for(client.state->ready);
 	require_eq(tsr_query_memory(&dev, seg).used, before + 4 * BYTES);
 	tsr_client_kill(&client);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	tsr_wait_for(tsr_query_memory(&dev, seg).used == before);
 	tsr_close(&dev);
 }

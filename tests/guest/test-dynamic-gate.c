@@ -430,12 +430,12 @@ static void swap_waits_for_no_importer(void)
 	require_eq(tsr_bo_info(&b, &there).segment, tsr_seg_gart(&b)->id);
 	tsr_job_timeout("300000");
 	tsr_engine_hang_next(b.paging);
-	require(swap_returns(&a, tsr_engine_let_go));
+	require(swap_returns(&a, tsr_engine_release));
 	tsr_wait_for(tsr_engine_hangs());
 	require_eq(tsr_bo_info(&b, &there).segment, 0);
-	require(swap_returns(&a, tsr_engine_let_go));
+	require(swap_returns(&a, tsr_engine_release));
 	require_err(__tsr_bo_wait(b.fd, there.handle, 0, 0), -EBUSY);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	tsr_wait_for((pages += tsr_swap_out_objects()) >= (long)(SIZE / KiB(4)));
 	require_eq(last_word(&b, &there), 5);
 	close(lent);

@@ -443,7 +443,7 @@ static void importer_goes(void)
 	tsr_held_fill(&held, &pair.there, WORDS, 4);
 	tsr_pci_unbind();
 	tsr_bo_wait(&pair.a, &pair.bo);
-	tsr_held_let_go(&held);
+	tsr_held_release(&held);
 	tsr_gpu_read(&pair.a, pair.ctx_a, &pair.bo, WORDS - 1, 1, &word);
 	require_eq(word, 3);
 	require_eq(in_memory(&pair), tap_slow());
@@ -472,7 +472,7 @@ static void importer_goes_with_vm(void)
 	tsr_call_join(&call.in);
 	tsr_bo_wait(&pair.a, &pair.bo);
 	here_has(&pair, 6);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	tsr_pci_bind();
 	pair_close(&pair);
 }
@@ -610,7 +610,7 @@ static void importer_is_going(void)
 	tsr_call_start(&writer.in, write_first_word, &writer);
 	tsr_wait_for(writer.in.returned || tsr_call_waits(&writer.in, "moved"));
 	waited = !writer.in.returned;
-	tsr_stuck_let_go(&stuck);
+	tsr_stuck_release(&stuck);
 	let_go = tap_now_ns();
 	tsr_call_join(&writer.in);
 	require(!unbinder.returned);

@@ -303,7 +303,7 @@ static void sync_file_and_early_close(void)
 	 * on.
 	 */
 	require_eq(poll(&pfds[0], 1, 0), 0);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	require_eq(poll(&pfds[0], 1, -1), 1);
 	require_ok(tsr_sync_file_status(pfds[0].fd));
 	require_err(tsr_sync_file_status(pfds[1].fd), -ECANCELED);

@@ -386,7 +386,7 @@ static void kept_since_the_plan(void)
 	require_msg(!younger.state->returned,
 		    "expected the object held by an older submission to stay, it was evicted");
 	require(!older.state->returned);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	tsr_client_join(&older);
 	tsr_client_join(&younger);
 	tsr_close(&shared);

@@ -475,7 +475,7 @@ static void failed_is_not_mapped_once(bool mapped_before)
 	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
 	/* Reading the commands of the move fails. */
 	tsr_host_set("x-fail-dma", "1");
-	tsr_engine_let_go();
+	tsr_engine_release();
 	require_msg(tsr_syncobj_status(&dev, sync) == -EIO,
 		    "expected -EIO, a job wrote to an object whose page-in failed");
 	tsr_job_timeout_restore();
@@ -515,7 +515,7 @@ static bool half_begin(struct tsr_device *dev, uint32_t ctx, uint32_t sync)
 	tsr_cmd_fini(&cmd);
 	if (tap_now_ns() < half)
 		return true;
-	tsr_engine_let_go();
+	tsr_engine_release();
 	tsr_syncobj_status(dev, sync);
 	return false;
 }
@@ -540,7 +540,7 @@ static void first_half(void)
 	rc = __tsr_syncobj_wait(dev.fd, sync, 0, until);
 	require_msg(rc == -ETIME,
 		    "expected the job to run for its whole timeout, it was ended after half of it");
-	tsr_engine_let_go();
+	tsr_engine_release();
 	require_ok(tsr_syncobj_status(&dev, sync));
 	tsr_close(&dev);
 }

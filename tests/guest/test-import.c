@@ -798,7 +798,7 @@ static void listed_together(struct tsr_device *dev, uint32_t ctx, uint32_t *read
 	tsr_gpu_touch(dev, readers[0], &again);
 	readers_come(dev, &again, readers, count, held.gate);
 	tsr_submit(dev, ctx, &cmd, 0, done);
-	tsr_held_let_go(&held);
+	tsr_held_release(&held);
 	require_ok(tsr_syncobj_status(dev, done));
 	tsr_gpu_read(dev, readers[0], &copy, 0, 16, out);
 	tsr_words_check(out, 16, 5);

@@ -219,7 +219,7 @@ static void waits_for_its_bytes(void)
 	tsr_wait_for(tsr_engine_hangs());
 	tsr_wait_for(*done || tsr_is_waiting(pid, "display"));
 	require_msg(!*done, "expected the cursor to wait for its page-in, it was shown early");
-	tsr_engine_let_go();
+	tsr_engine_release();
 	tap_join(pid);
 	seen(&b, &b.primary, &b.cursors[1], 0, 0);
 	bench_end(&b);
@@ -272,7 +272,7 @@ static void waits_until_interrupted(void)
 	tsr_wait_for(*done || tsr_is_waiting(pid, "display"));
 	require_ok(kill(pid, SIGUSR1));
 	tsr_wait_for(*done);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	tap_join(pid);
 	tsr_bo_wait(dev, &b.cursors[1].bo);
 	tsr_evict_set(set);

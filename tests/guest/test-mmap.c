@@ -521,7 +521,7 @@ static void system_call_waits_asleep(void)
 	require(!pthread_kill(thread, SIGUSR1));
 	tsr_wait_for(tsr_task_state(copier.tid) == 'D');
 	require(!copier.written);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	require(!pthread_join(thread, NULL));
 	require_eq(copier.written, KiB(4));
 	require_eq(read(fds[0], words, sizeof(words)), KiB(4));

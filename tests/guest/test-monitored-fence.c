@@ -199,7 +199,7 @@ static void waits_sleep(void)
 	waiter_start(&w, &dev, &fence, 1);
 	start = tap_now_ns();
 	usleep(500000);
-	tsr_held_let_go(&hold);
+	tsr_held_release(&hold);
 	waiter_end(&w);
 	tap_note("%llu ms: %ld switches, %llu us of CPU",
 		 (unsigned long long)(tap_now_ns() - start) / 1000000, w.switches,
@@ -373,7 +373,7 @@ static void gpu_to_gpu(void)
 	require_eq(*fence.value, 0);
 	require_err(__tsr_bo_wait(dev.fd, copy.handle, 0, 0), -EBUSY);
 	require_eq(*(volatile uint32_t *)copy.map, 0);
-	tsr_held_let_go(&hold);
+	tsr_held_release(&hold);
 	tsr_bo_wait(&dev, &copy);
 	require_eq(*fence.value, 3);
 	require_eq(mark_read(&mark), 33);
@@ -552,7 +552,7 @@ static void reached_in_order(void)
 	waiter_start(&w, &dev, &fence, 5);
 	require_eq(*fence.value, 0);
 	require_eq(tsr_syncobj_point(&dev, fence.syncobj), 0);
-	tsr_held_let_go(&hold);
+	tsr_held_release(&hold);
 	waiter_end(&w);
 	require_eq(*fence.value, 5);
 	tsr_held_close(&hold);
@@ -576,12 +576,12 @@ static void reached_in_turns(void)
 	submit_signal(&dev, first, &cmd, holds[0].gate, &fence, 1);
 	submit_signal(&dev, second, &cmd, holds[1].gate, &fence, 2);
 	submit_signal(&dev, first, &cmd, 0, &fence, 3);
-	tsr_held_let_go(&holds[0]);
+	tsr_held_release(&holds[0]);
 	/* All jobs of the first engine have ended. */
 	tsr_submit_done(&dev, first, &cmd);
 	require_eq(*fence.value, 1);
 	waiter_start(&w, &dev, &fence, 3);
-	tsr_held_let_go(&holds[1]);
+	tsr_held_release(&holds[1]);
 	waiter_end(&w);
 	require_eq(*fence.value, 3);
 	for (uint32_t i = 0; i < ARRAY_SIZE(holds); i++)
@@ -701,7 +701,7 @@ static void parts_wait(void)
 	tsr_submit_done(&dev, other, &later.cmd);
 	require_eq(mark_read(&marks[0]), 0);
 	require_err(__tsr_syncobj_wait(dev.fd, hold.gate, 0, 0), -ETIME);
-	tsr_held_let_go(&hold);
+	tsr_held_release(&hold);
 	for (uint32_t i = 0; i < 2; i++) {
 		tsr_bo_wait(&dev, &marks[i].bo);
 		require_eq(mark_read(&marks[i]), 5 + i);
@@ -792,7 +792,7 @@ static void destroyed_under_jobs(void)
 	/* The value's slot is not reused until the job has ended. */
 	next = tsr_fence_new(&dev, 50);
 	require(((uintptr_t)next.value ^ (uintptr_t)fence.value) & 4095);
-	tsr_held_let_go(&hold);
+	tsr_held_release(&hold);
 	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, 1, INT64_MAX));
 	require_eq(*next.value, 50);
 

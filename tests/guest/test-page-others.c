@@ -268,7 +268,7 @@ static void ring_is_not_full(void)
 	trace = tsr_trace_stop();
 	check_given(&trace, dev.paging);
 	tsr_trace_free(&trace);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	tsr_client_kill(&b);
 	tsr_close(&dev);
 }

@@ -312,7 +312,7 @@ static void leaving(void)
 	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
 	tsr_wait_for(tsr_engine_hangs());
 	tsr_pci_reset();
-	tsr_engine_let_go();
+	tsr_engine_release();
 	require(access_raises_sigbus(bo.map));
 	new_work_runs(&dev);
 	tsr_close(&dev);

@@ -321,7 +321,7 @@ static void space_of_the_destroyed(void)
 	tsr_call_start(&call, make_one_call, &making);
 	tsr_wait_for(call.returned || tsr_call_waits(&call, "space"));
 	require(!call.returned);
-	tsr_held_let_go(&held);
+	tsr_held_release(&held);
 	tsr_wait_for(call.returned);
 	tsr_call_join(&call);
 	require_ok(making.rc);
@@ -371,7 +371,7 @@ static void paging_fence(void)
 	require_eq(out.pending, 1);
 	require(is_in(&s, &bo));
 	require_eq(__tsr_syncobj_wait(s.dev.fd, done, 0, 0), -ETIME);
-	tsr_held_let_go(&held);
+	tsr_held_release(&held);
 	require_eq(tsr_syncobj_status(&s.dev, done), 0);
 	require_ok(__tsr_make_resident(s.dev.fd, &bo.handle, 1, done, &out));
 	require_eq(out.pending, 0);
@@ -787,7 +787,7 @@ static void bystander_goes_on(void)
 		usleep(1000);
 	wait_for_turns(5);
 	require(tsr_held_waits(&held));
-	tsr_held_let_go(&held);
+	tsr_held_release(&held);
 	shared->stop = true;
 	tap_join(pid);
 	require(!pthread_join(thread, NULL));

@@ -428,7 +428,7 @@ static void waits_with_the_gate_open(void)
 		tsr_small_run(&dev, &small);
 	require(!waiter.state->returned);
 	require(!holder.state->returned);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	tsr_client_kill(&holder);
 	tsr_client_join(&waiter);
 	tsr_close(&dev);

@@ -667,7 +667,7 @@ static void lock_waits_for_copy(void)
 	/* no bytes yet for a CPU read without a lock */
 	require_eq(*(volatile uint32_t *)s.twin.map, 0);
 	require(!__atomic_load_n(&w.locked, __ATOMIC_SEQ_CST));
-	tsr_held_let_go(&held);
+	tsr_held_release(&held);
 	pthread_join(thread, NULL);
 	require_ok(w.rc);
 	check_rows(s.twin.map, &s.lines, 5);
@@ -767,7 +767,7 @@ static void discard_whole(void)
 	write_rows(renamed.twin.map, &s.lines, 2);
 	tsr_unlock(&dev, &renamed.twin);
 	swizzle(&dev, ctx, &renamed);
-	tsr_held_let_go(&held);
+	tsr_held_release(&held);
 	tsr_bo_wait(&dev, &renamed.swizzled);
 	memset(renamed.twin.map, 0, 4);
 	unswizzle(&dev, ctx, &renamed, 0);

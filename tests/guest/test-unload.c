@@ -255,7 +255,7 @@ static void keep_fences(struct kept_fences *kept)
 	tsr_cmd_fini(&cmd);
 	/* closing the file cancels the last job, which has not begun */
 	tsr_close(&dev);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	require_eq(poll(&(struct pollfd){ .fd = kept->fds[1], .events = POLLIN }, 1, -1), 1);
 }
 

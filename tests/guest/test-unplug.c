@@ -444,7 +444,7 @@ static void waits_for_no_lock(void)
 	tsr_client_join(&swapper);
 	for (uint32_t i = 0; i < LOCKERS; i++)
 		tsr_client_join(&lockers[i]);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	tsr_close(&shared);
 	tsr_pci_bind();
 }

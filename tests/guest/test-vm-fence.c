@@ -46,7 +46,7 @@ static void behind_make_resident(void)
 	require_err(__tsr_syncobj_wait(dev.fd, paged, 0, 0), -ETIME);
 	require_msg(__tsr_syncobj_wait(dev.fd, done, 0, 0) == -ETIME,
 		    "expected the job to wait for its in-fence, it has run");
-	tsr_stuck_let_go(&stuck);
+	tsr_stuck_release(&stuck);
 	require_ok(__tsr_syncobj_wait(dev.fd, done, 0, INT64_MAX));
 	require_ok(__tsr_syncobj_wait(dev.fd, paged, 0, 0));
 	require_ok(tsr_syncobj_status(&dev, done));

@@ -418,7 +418,7 @@ static void jobs_of_contexts_once(bool first_ends)
 	tsr_stuck_begun(&stuck);
 	queue(&late, &cmd, held.done, done);
 	require_ok(__tsr_vm_bind(dev.fd, vm.id, &unmap, 1, 0, changed));
-	tsr_stuck_let_go(&stuck);
+	tsr_stuck_release(&stuck);
 	require_ok(tsr_syncobj_status(&dev, ended));
 	require_waits(&dev, changed, &later,
 		      "a mapping was removed before an earlier queued job ran: the unmap does not "

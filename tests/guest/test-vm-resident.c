@@ -77,7 +77,7 @@ static void fence_of_tables(void)
 	require_ok(__tsr_syncobj_wait(dev.fd, sync, 0, 0));
 	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, done));
 	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	require_ok(tsr_syncobj_status(&dev, done));
 	tsr_vm_fill(&vm, AT, bo.size, 0x77);
 	tsr_cmd_fini(&cmd);
@@ -188,7 +188,7 @@ static void early(void)
 		tsr_engine_hang_next(dev.paging);
 		require_ok(__tsr_make_resident(dev.fd, handles, ARRAY_SIZE(bos), 0, &out));
 		require(out.pending);
-		tsr_engine_let_go();
+		tsr_engine_release();
 		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 			check_at(&vm, &stage, AT + MiB(2) * i, MiB(2), i + 1);
 		tsr_evict(&dev, bos, ARRAY_SIZE(bos));

@@ -303,7 +303,7 @@ static void wait_for_held_object_sleeps(void)
 	tsr_wait_for(b.state->begun);
 	tsr_wait_for(tsr_is_waiting(b.pid, "held"));
 	require(!b.state->returned && !a.state->returned);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	tsr_client_join(&b);
 	tsr_client_join(&a);
 	tsr_close(&dev);
@@ -337,7 +337,7 @@ static void wait_for_held_object_interrupted(void)
 	setitimer(ITIMER_REAL, &off, NULL);
 	require_eq(rc, -EINTR);
 	require(!a.state->returned);
-	tsr_engine_let_go();
+	tsr_engine_release();
 	tsr_client_join(&a);
 	tsr_submit_done(&dev, ctx, &cmd);
 	tsr_close(&dev);

@@ -87,20 +87,20 @@ bool tsr_held_waits(struct tsr_held *held)
 	return __tsr_syncobj_wait(held->dev->fd, held->done, 0, 0) == -ETIME;
 }
 
-void tsr_held_let_go(struct tsr_held *held)
+void tsr_held_release(struct tsr_held *held)
 {
-	tsr_stuck_let_go(&held->stuck);
+	tsr_stuck_release(&held->stuck);
 }
 
 void tsr_held_go(struct tsr_held *held)
 {
-	tsr_held_let_go(held);
+	tsr_held_release(held);
 	require_ok(__tsr_syncobj_wait(held->dev->fd, held->done, 0, INT64_MAX));
 }
 
 void tsr_held_close(struct tsr_held *held)
 {
-	tsr_held_let_go(held);
+	tsr_held_release(held);
 	/*
 	 * Wait, because the next stuck job may be on this engine. The wait
 	 * fails on a device without a driver, which is fine.

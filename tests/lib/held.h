@@ -31,7 +31,7 @@ struct tsr_held tsr_held_open_on(struct tsr_device *dev, uint32_t engine);
 void tsr_held_fill(struct tsr_held *held, const struct tsr_bo *bo, uint32_t words, uint32_t value);
 void tsr_held_copy(struct tsr_held *held, const struct tsr_bo *dst, const struct tsr_bo *src);
 bool tsr_held_waits(struct tsr_held *held); /* true while the last job has not ended */
-void tsr_held_let_go(struct tsr_held *held); /* does not wait; works without a driver */
+void tsr_held_release(struct tsr_held *held); /* does not wait; works without a driver */
 void tsr_held_go(struct tsr_held *held); /* releases the jobs and waits for the last one */
 void tsr_held_again(struct tsr_held *held); /* a new stuck job, for more jobs after tsr_held_go() */
 void tsr_held_close(struct tsr_held *held); /* releases jobs that still wait */

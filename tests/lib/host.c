@@ -119,7 +119,7 @@ static void set_hang(uint32_t number, int value)
 	set_property(number, "x-hang-engine", text);
 }
 
-void tsr_engine_let_go(void)
+void tsr_engine_release(void)
 {
 	for (uint32_t i = 0; i < MOST_DEVICES; i++) {
 		if (!hung[i])
@@ -139,7 +139,7 @@ static void let_go_of_one(uint32_t number, uint32_t engine)
 
 static void let_go_for_parent(void *arg)
 {
-	tsr_engine_let_go();
+	tsr_engine_release();
 }
 
 void tsr_hangs_begin(void)
@@ -175,7 +175,7 @@ static void hang_next(uint32_t number, uint32_t engine)
 		 * if the test fails, everything that waits for the job has to
 		 * end
 		 */
-		atexit(tsr_engine_let_go);
+		atexit(tsr_engine_release);
 	first = false;
 	__atomic_or_fetch(&hung[number], 1u << engine, __ATOMIC_SEQ_CST);
 	set_hang(number, (int)engine);
@@ -231,14 +231,14 @@ struct tsr_stuck tsr_stuck_start(struct tsr_device *dev, uint32_t ctx)
 	return tsr_stuck_start_on(dev, ctx, dev->render);
 }
 
-void tsr_stuck_let_go(const struct tsr_stuck *stuck)
+void tsr_stuck_release(const struct tsr_stuck *stuck)
 {
 	let_go_of_one(stuck->number, stuck->engine);
 }
 
 void tsr_stuck_end(struct tsr_stuck *stuck)
 {
-	tsr_stuck_let_go(stuck);
+	tsr_stuck_release(stuck);
 	require_ok(tsr_syncobj_status(stuck->dev, stuck->sync));
 	tsr_syncobj_free(stuck->dev, stuck->sync);
 }
@@ -295,7 +295,7 @@ bool tsr_stuck_during(void (*fn)(void *arg), void *arg)
 	tsr_call_start(&call, fn, arg);
 	tsr_wait_for(call.returned || (last_call && tsr_waits(call.tid)));
 	returned = call.returned;
-	tsr_engine_let_go();
+	tsr_engine_release();
 	tsr_call_join(&call);
 	return returned;
 }

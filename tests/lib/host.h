@@ -34,7 +34,7 @@ struct tsr_stuck tsr_stuck_start_on(struct tsr_device *dev, uint32_t ctx, uint32
  */
 struct tsr_stuck tsr_stuck_next(struct tsr_device *dev, uint32_t engine);
 void tsr_stuck_begun(const struct tsr_stuck *stuck);
-void tsr_stuck_let_go(const struct tsr_stuck *stuck); /* works without a driver */
+void tsr_stuck_release(const struct tsr_stuck *stuck); /* works without a driver */
 void tsr_stuck_end(struct tsr_stuck *stuck); /* releases the job and waits for it */
 /*
  * Calls @fn in a thread, and releases the stuck job once the thread sleeps
@@ -79,7 +79,7 @@ bool tsr_engine_hangs(void); /* true once that job has begun */
  * there, of any client; a job that was already running has ended.
  */
 void tsr_engine_hold(uint32_t engine);
-void tsr_engine_let_go(void); /* releases all engines of all devices */
+void tsr_engine_release(void); /* releases all engines of all devices */
 /* Called by the runner before and after each test. */
 void tsr_hangs_begin(void);
 void tsr_hangs_end(void);

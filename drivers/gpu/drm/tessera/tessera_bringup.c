@@ -215,7 +215,7 @@ static int tessera_device_init_exec(struct tessera_device *tdev)
 static const struct tessera_upcalls upcalls = {
 	.window_close = tessera_cpu_window_close,
 	.window_pfn = tessera_cpu_window_pfn,
-	.keep_out = tessera_locks_keep_out,
+	.keep_out = tessera_locks_exclude_memory,
 	.moves = tessera_residency_entry_moves,
 	.moved = tessera_residency_entry_moved,
 	.handle_closed = tessera_residency_entry_close,
@@ -498,7 +498,7 @@ void tessera_device_reset_done(struct tessera_device *tdev)
 
 	ret = tessera_device_restore(tdev);
 	if (!ret)
-		ret = tessera_engines_revive(tdev);
+		ret = tessera_engines_restart(tdev);
 	/* Before clients can commit again: the register contents are gone. */
 	tessera_kms_forget(tdev);
 	WRITE_ONCE(tdev->memory_lost, false);

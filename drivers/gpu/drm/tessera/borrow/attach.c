@@ -43,7 +43,7 @@ static void unmap(struct ttm_buffer_object *tbo, struct borrow_map *map)
 	kfree(map);
 }
 
-static void give_back(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow)
+static void return_pages(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow)
 {
 	struct borrow_map *map, *next;
 
@@ -71,7 +71,7 @@ static bool is_same(const struct sg_table *a, const struct sg_table *b)
  * addresses only if they show the same pages at the same place. Then one
  * mapping is enough, even if the device still uses the older one.
  */
-static void give_back_same(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow)
+static void return_older_pages(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow)
 {
 	struct borrow_map *map, *next;
 
@@ -120,7 +120,7 @@ int tessera_borrow_map(struct ttm_buffer_object *tbo, struct tessera_borrow *bor
 	if (!attach || !attach->importer_ops)
 		return -ENODEV;
 	if (dma_resv_test_signaled(tbo->base.resv, DMA_RESV_USAGE_KERNEL))
-		give_back(tbo, borrow);
+		return_pages(tbo, borrow);
 	map = kzalloc(sizeof(*map), GFP_KERNEL);
 	if (!map)
 		return -ENOMEM;
@@ -133,7 +133,7 @@ int tessera_borrow_map(struct ttm_buffer_object *tbo, struct tessera_borrow *bor
 	}
 	list_add(&map->node, &borrow->maps);
 	tbo->sg = map->sgt;
-	give_back_same(tbo, borrow);
+	return_older_pages(tbo, borrow);
 
 	return 0;
 }
@@ -150,7 +150,7 @@ void tessera_borrow_moved(struct ttm_buffer_object *tbo, struct tessera_borrow *
 	dma_resv_assert_held(tbo->base.resv);
 	tbo->sg = NULL;
 	if (dma_resv_test_signaled(tbo->base.resv, DMA_RESV_USAGE_KERNEL))
-		give_back(tbo, borrow);
+		return_pages(tbo, borrow);
 }
 
 /**
@@ -175,7 +175,7 @@ void tessera_borrow_end(struct ttm_buffer_object *tbo, struct tessera_borrow *bo
 	}
 	dma_resv_lock(gem->resv, NULL);
 	tbo->sg = NULL;
-	give_back(tbo, borrow);
+	return_pages(tbo, borrow);
 	/* tessera_borrow_map() fails from here on. */
 	gem->import_attach = NULL;
 	dma_resv_unlock(gem->resv);

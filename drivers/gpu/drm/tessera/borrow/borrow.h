@@ -141,9 +141,9 @@ void tessera_user_vm_join(struct tessera_user_vm *vm, struct tessera_user *user,
 			  struct tessera_vm_jobs *jobs);
 void tessera_user_vm_leave(struct tessera_user_vm *vm);
 void tessera_user_vm_show(struct tessera_user_vm *vm, bool shown);
-u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_vm_jobs *jobs);
-struct drm_gem_object *tessera_user_first_gone(struct tessera_device *tdev,
-					       struct tessera_vm_jobs *jobs);
+u32 tessera_user_num_invalid(struct tessera_device *tdev, struct tessera_vm_jobs *jobs);
+struct drm_gem_object *tessera_user_first_invalid(struct tessera_device *tdev,
+						  struct tessera_vm_jobs *jobs);
 
 /*
  * Checks whether no new job may use the memory; stable only after

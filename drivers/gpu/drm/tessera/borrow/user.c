@@ -149,7 +149,7 @@ static void vm_settle_locked(struct tessera_user_vm *vm)
 		list_add_tail(&vm->gone, &vm->jobs->gone);
 }
 
-static void user_set_gone_locked(struct tessera_user *user, bool gone)
+static void user_set_invalid_locked(struct tessera_user *user, bool gone)
 {
 	struct tessera_user_vm *vm;
 
@@ -209,7 +209,7 @@ static bool user_invalidate(struct mmu_interval_notifier *notifier,
 
 	down_write(&users->lock);
 	mmu_interval_set_seq(notifier, seq);
-	user_set_gone_locked(user, true);
+	user_set_invalid_locked(user, true);
 	end = atomic64_read(&users->last_job);
 	up_write(&users->lock);
 
@@ -420,7 +420,7 @@ bool tessera_user_settle(struct tessera_user *user, unsigned long seq, const uns
 	down_write(&users->lock);
 	same = !mmu_interval_read_retry(&user->notifier, seq);
 	if (same)
-		user_set_gone_locked(user, false);
+		user_set_invalid_locked(user, false);
 	up_write(&users->lock);
 
 	return same;
@@ -561,14 +561,14 @@ void tessera_user_vm_show(struct tessera_user_vm *vm, bool shown)
 }
 
 /**
- * tessera_user_num_gone() - count the objects that keep the jobs of a VM from
- * starting
+ * tessera_user_num_invalid() - count the objects that keep the jobs of a VM
+ * from starting
  * @tdev: the device
  * @jobs: jobs of the VM
  *
  * Return: number of objects that are shown and gone.
  */
-u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_vm_jobs *jobs)
+u32 tessera_user_num_invalid(struct tessera_device *tdev, struct tessera_vm_jobs *jobs)
 {
 	u32 num;
 
@@ -580,15 +580,15 @@ u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_vm_jobs *j
 }
 
 /**
- * tessera_user_first_gone() - return an object that keeps the jobs of a VM from
- * starting
+ * tessera_user_first_invalid() - return an object that keeps the jobs of a VM
+ * from starting
  * @tdev: the device
  * @jobs: jobs of the VM
  *
  * Return: an object, with a reference, or NULL.
  */
-struct drm_gem_object *tessera_user_first_gone(struct tessera_device *tdev,
-					       struct tessera_vm_jobs *jobs)
+struct drm_gem_object *tessera_user_first_invalid(struct tessera_device *tdev,
+						  struct tessera_vm_jobs *jobs)
 {
 	struct drm_gem_object *obj = NULL;
 	struct tessera_user_vm *vm;

@@ -99,7 +99,7 @@ struct tessera_account *tessera_account_create(struct tessera_device *tdev)
 	return account;
 }
 
-static void tell_changed(struct tessera_device *tdev)
+static void notify_changed(struct tessera_device *tdev)
 {
 	if (tdev->processes->changed)
 		tdev->processes->changed(tdev);
@@ -204,7 +204,7 @@ void tessera_account_close(struct tessera_account *account)
 		for (i = 0; i < TESSERA_MAX_SEGMENTS; i++)
 			tessera_share_reserve(&processes->share[i], &process->share[i], 0);
 	mutex_unlock(&processes->lock);
-	tell_changed(account->tdev);
+	notify_changed(account->tdev);
 }
 
 static void put_process_locked(struct tessera_device *tdev, struct tessera_process *process)
@@ -221,7 +221,7 @@ static void put_process_locked(struct tessera_device *tdev, struct tessera_proce
 		drm_WARN_ON(&tdev->drm, process->share[i].used);
 		tessera_share_leave(&processes->share[i], &process->share[i]);
 	}
-	tell_changed(tdev);
+	notify_changed(tdev);
 	processes->num_processes--;
 	list_del(&process->node);
 	put_pid(process->pid);
@@ -281,7 +281,7 @@ void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 
 		    tessera_share_charge(&processes->share[seg_index],
 					 &account->process->share[seg_index], bytes));
 	mutex_unlock(&processes->lock);
-	tell_changed(account->tdev);
+	notify_changed(account->tdev);
 }
 
 /**
@@ -300,7 +300,7 @@ void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u6
 		    tessera_share_uncharge(&processes->share[seg_index],
 					   &account->process->share[seg_index], bytes));
 	mutex_unlock(&processes->lock);
-	tell_changed(account->tdev);
+	notify_changed(account->tdev);
 }
 
 /**
@@ -360,7 +360,7 @@ void tessera_account_note_demand(struct tessera_account *account, u32 seg_index)
 	tessera_share_touch(&processes->share[seg_index], client, get_jiffies_64());
 	mutex_unlock(&processes->lock);
 	if (!had)
-		tell_changed(account->tdev);
+		notify_changed(account->tdev);
 }
 
 /**
@@ -478,7 +478,7 @@ int tessera_account_reserve(struct tessera_account *account, u32 seg_index, u64 
 				    &account->process->share[seg_index], bytes);
 	mutex_unlock(&processes->lock);
 	if (!ret)
-		tell_changed(account->tdev);
+		notify_changed(account->tdev);
 
 	return ret;
 }

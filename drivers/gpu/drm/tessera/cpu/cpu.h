@@ -26,7 +26,7 @@ int tessera_swizzle_range_init(struct tessera_device *tdev);
 bool tessera_swizzle_range_serves(struct tessera_bo *bo, const struct tessera_segment *seg);
 int tessera_swizzle_range_acquire(struct tessera_bo *bo, u64 first, u64 count);
 void tessera_swizzle_range_release(struct tessera_bo *bo);
-u64 tessera_swizzle_range_left(struct tessera_bo *bo, u64 page);
+u64 tessera_swizzle_range_remaining_pages(struct tessera_bo *bo, u64 page);
 unsigned long tessera_swizzle_range_pfn(struct tessera_bo *bo, unsigned long page);
 
 void tessera_swizzle_range_print(struct tessera_device *tdev, struct drm_printer *p);
@@ -40,7 +40,7 @@ int tessera_host_aperture_map(struct tessera_bo *bo, const struct tessera_segmen
 int tessera_host_aperture_free_slot(struct tessera_bo *bo);
 void tessera_host_aperture_unmap(struct tessera_bo *bo);
 unsigned long tessera_host_aperture_pfn(struct tessera_bo *bo, unsigned long page);
-u64 tessera_host_aperture_left(struct tessera_bo *bo, u64 page);
+u64 tessera_host_aperture_remaining_pages(struct tessera_bo *bo, u64 page);
 
 void tessera_host_aperture_print(struct tessera_device *tdev, struct drm_printer *p);
 
@@ -52,7 +52,7 @@ int tessera_cpu_window_show(struct tessera_bo *bo, u64 page);
 void tessera_cpu_window_close(struct tessera_bo *bo);
 void tessera_cpu_window_close_all(struct tessera_device *tdev);
 unsigned long tessera_cpu_window_pfn(struct tessera_bo *bo, unsigned long page);
-u64 tessera_cpu_window_left(struct tessera_bo *bo, u64 page);
+u64 tessera_cpu_window_remaining_pages(struct tessera_bo *bo, u64 page);
 u32 tessera_cpu_window_backing(struct tessera_bo *bo);
 
 /* cpu/locks.c */
@@ -74,8 +74,8 @@ bool tessera_locks_conflict(struct tessera_bo *bo, bool raw);
 int tessera_locks_add(struct tessera_bo *bo, struct drm_file *file, enum tessera_lock_kind kind,
 		      bool raw);
 bool tessera_locks_drop(struct tessera_bo *bo, struct drm_file *file, enum tessera_lock_kind kind);
-bool tessera_locks_keep_out(struct tessera_bo *bo, struct drm_file *file);
-bool tessera_locks_refuse(struct tessera_bo *bo, struct drm_file *file, bool write);
+bool tessera_locks_exclude_memory(struct tessera_bo *bo, struct drm_file *file);
+bool tessera_locks_exclude_jobs(struct tessera_bo *bo, struct drm_file *file, bool write);
 void tessera_locks_close(struct drm_gem_object *gem, struct drm_file *file);
 
 /* cpu/lock.c */

@@ -440,15 +440,15 @@ unsigned long tessera_host_aperture_pfn(struct tessera_bo *bo, unsigned long pag
 }
 
 /**
- * tessera_host_aperture_left() - count the pages from a page to the end of its
- * slot
+ * tessera_host_aperture_remaining_pages() - count the pages from a page to the
+ * end of its slot
  * @bo: the object, reservation held, that page in the aperture
  * @page: number of the page in the object
  *
  * Return: number of pages, including @page. Pages beyond them are in another
  * slot or in none.
  */
-u64 tessera_host_aperture_left(struct tessera_bo *bo, u64 page)
+u64 tessera_host_aperture_remaining_pages(struct tessera_bo *bo, u64 page)
 {
 	struct tessera_host_aperture *aperture = tessera_bo_device(bo)->host_aperture;
 	u32 in_part;

@@ -295,8 +295,8 @@ int tessera_locks_add(struct tessera_bo *bo, struct drm_file *file, enum tessera
 }
 
 /**
- * tessera_locks_keep_out() - ask whether a client's own locks exclude an object
- * from memory segments
+ * tessera_locks_exclude_memory() - ask whether a client's own locks exclude an
+ * object from memory segments
  * @bo: the object; final only under its reservation
  * @file: the client
  *
@@ -305,7 +305,7 @@ int tessera_locks_add(struct tessera_bo *bo, struct drm_file *file, enum tessera
  *
  * Return: true if they do, until the client unlocks it.
  */
-bool tessera_locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
+bool tessera_locks_exclude_memory(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *entry;
 	bool keeps = false;
@@ -323,8 +323,8 @@ bool tessera_locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
 }
 
 /**
- * tessera_locks_refuse() - ask whether a client's own locks keep its jobs from
- * using an object
+ * tessera_locks_exclude_jobs() - ask whether a client's own locks keep its jobs
+ * from using an object
  * @bo: the object; final only under its reservation
  * @file: the client
  * @write: the job writes it
@@ -332,7 +332,7 @@ bool tessera_locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
  * Return: true if the locks exclude it from memory segments and no aperture
  * serves the job.
  */
-bool tessera_locks_refuse(struct tessera_bo *bo, struct drm_file *file, bool write)
+bool tessera_locks_exclude_jobs(struct tessera_bo *bo, struct drm_file *file, bool write)
 {
-	return tessera_locks_keep_out(bo, file) && !tessera_bo_apertures(bo, write);
+	return tessera_locks_exclude_memory(bo, file) && !tessera_bo_apertures(bo, write);
 }

@@ -379,14 +379,14 @@ void tessera_swizzle_range_release(struct tessera_bo *bo)
 }
 
 /**
- * tessera_swizzle_range_left() - count the pages from a page to the end of its
- * part
+ * tessera_swizzle_range_remaining_pages() - count the pages from a page to the
+ * end of its part
  * @bo: the object, seen through ranges
  * @page: number of the page in the object
  *
  * Return: number of pages, including @page.
  */
-u64 tessera_swizzle_range_left(struct tessera_bo *bo, u64 page)
+u64 tessera_swizzle_range_remaining_pages(struct tessera_bo *bo, u64 page)
 {
 	u32 part = part_of(bo, page);
 

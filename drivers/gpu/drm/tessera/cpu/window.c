@@ -133,20 +133,20 @@ unsigned long tessera_cpu_window_pfn(struct tessera_bo *bo, unsigned long page)
 }
 
 /**
- * tessera_cpu_window_left() - count the pages from a page to the end of its
- * window
+ * tessera_cpu_window_remaining_pages() - count the pages from a page to the end
+ * of its window
  * @bo: the object, reservation held, after tessera_cpu_window_open()
  * @page: one of its pages that is open
  *
  * Return: number of pages, including @page. Pages beyond them may need a window
  * of their own.
  */
-u64 tessera_cpu_window_left(struct tessera_bo *bo, u64 page)
+u64 tessera_cpu_window_remaining_pages(struct tessera_bo *bo, u64 page)
 {
 	if (bo->window.slots)
-		return tessera_host_aperture_left(bo, page);
+		return tessera_host_aperture_remaining_pages(bo, page);
 	if (shown_by_ranges(bo))
-		return tessera_swizzle_range_left(bo, page);
+		return tessera_swizzle_range_remaining_pages(bo, page);
 
 	return (tessera_bo_bytes(bo) >> PAGE_SHIFT) - page;
 }

@@ -60,7 +60,7 @@ static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *
 }
 
 /*
- * Apply tessera_job_run_behind(). If the outcome of the earlier job is known,
+ * Apply tessera_job_cancel_with(). If the outcome of the earlier job is known,
  * return -ECANCELED or 0. If that job is still in the ring, let the device
  * check its record when the engine gets to @job.
  */
@@ -195,7 +195,7 @@ static struct dma_fence *emit_ready_above_locked(struct tessera_engine *engine, 
 }
 
 /**
- * tessera_emit_stand_back() - decide whether a job may enter the ring now
+ * tessera_emit_blocking_fence() - decide whether a job may enter the ring now
  * @engine: the engine
  * @job: the job; all its dependencies have signalled
  * @turn: the job is due, since enough jobs of higher priority have overtaken it
@@ -206,8 +206,8 @@ static struct dma_fence *emit_ready_above_locked(struct tessera_engine *engine, 
  * fence to wait for before asking again: that of a job in the ring, or of a job
  * of higher priority that is about to enter it.
  */
-struct dma_fence *tessera_emit_stand_back(struct tessera_engine *engine,
-					  struct tessera_job *job, bool turn)
+struct dma_fence *tessera_emit_blocking_fence(struct tessera_engine *engine,
+					      struct tessera_job *job, bool turn)
 {
 	struct ahead ahead = { .moves = job->moves };
 	struct dma_fence *wait = NULL;

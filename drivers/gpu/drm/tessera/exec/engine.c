@@ -262,7 +262,7 @@ static void tessera_cancel_work(struct work_struct *work)
  * @tdev: the device; it may be gone
  *
  * All jobs in flight, and all jobs handed over later, end with -ECANCELED until
- * tessera_engines_revive(). The work runs on &tessera_device.reset_wq, because
+ * tessera_engines_restart(). The work runs on &tessera_device.reset_wq, because
  * a timeout handler that runs concurrently could restart an engine stopped
  * here. Must not be called from that workqueue.
  */
@@ -278,14 +278,14 @@ void tessera_engines_cancel(struct tessera_device *tdev)
 }
 
 /**
- * tessera_engines_revive() - start all engines again after
+ * tessera_engines_restart() - start all engines again after
  * tessera_engines_cancel()
  * @tdev: the device, reset; interrupts may arrive from now on
  *
  * Return: 0, or a negative error, after which some engines still cancel all
  * jobs.
  */
-int tessera_engines_revive(struct tessera_device *tdev)
+int tessera_engines_restart(struct tessera_device *tdev)
 {
 	unsigned long flags;
 	int ret;

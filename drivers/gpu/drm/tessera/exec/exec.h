@@ -486,12 +486,12 @@ void tessera_job_add_range(struct tessera_job *job, struct tessera_ib *ib,
 int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence);
 void tessera_job_charge(struct tessera_job *job, long bytes);
 struct dma_fence *tessera_job_next_wait(struct tessera_job *job);
-bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence);
+bool tessera_job_owns_fence(struct tessera_device *tdev, struct dma_fence *fence);
 int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 			 enum dma_resv_usage usage);
 void tessera_job_run_after(struct tessera_job *job, struct tessera_job *prev);
 struct tessera_fence *tessera_job_outcome(struct tessera_job *job);
-void tessera_job_run_behind(struct tessera_job *job, struct tessera_fence *outcome);
+void tessera_job_cancel_with(struct tessera_job *job, struct tessera_fence *outcome);
 void tessera_job_span(struct tessera_job *job, struct tessera_job *last);
 void tessera_job_arm(struct tessera_job *job);
 void tessera_job_push(struct tessera_job *job);
@@ -520,7 +520,7 @@ void tessera_preempt_consider_locked(struct tessera_engine *engine);
 void tessera_preempt_sort_locked(struct tessera_engine *engine);
 void tessera_preempt_note_saved_locked(struct tessera_engine *engine);
 void tessera_preempt_drop(struct tessera_engine *engine);
-bool tessera_preempt_is_dry(struct tessera_engine *engine);
+bool tessera_preempt_has_no_job(struct tessera_engine *engine);
 
 /* exec/answer.c */
 void tessera_preempt_init(struct tessera_engine *engine);
@@ -534,8 +534,8 @@ struct dma_fence *tessera_emit_below(struct tessera_engine *engine, struct tesse
 void tessera_emit_process_locked(struct tessera_engine *engine);
 void tessera_emit_again_locked(struct tessera_engine *engine);
 struct tessera_job *tessera_emit_running(struct tessera_engine *engine, unsigned long *since);
-struct dma_fence *tessera_emit_stand_back(struct tessera_engine *engine,
-					  struct tessera_job *job, bool turn);
+struct dma_fence *tessera_emit_blocking_fence(struct tessera_engine *engine,
+					      struct tessera_job *job, bool turn);
 void tessera_emit_forget(struct tessera_engine *engine, struct tessera_job *job);
 int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job);
 void tessera_emit_finish(struct tessera_engine *engine, struct tessera_job *job, int error);
@@ -566,7 +566,7 @@ int tessera_engines_start(struct tessera_device *tdev);
 int tessera_engines_pause(struct tessera_device *tdev);
 int tessera_engines_resume(struct tessera_device *tdev);
 void tessera_engines_cancel(struct tessera_device *tdev);
-int tessera_engines_revive(struct tessera_device *tdev);
+int tessera_engines_restart(struct tessera_device *tdev);
 
 struct tessera_engine *tessera_engine_get(struct tessera_device *tdev, u32 idx);
 struct tessera_engine *tessera_engine_paging(struct tessera_device *tdev);

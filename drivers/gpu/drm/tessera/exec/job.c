@@ -341,13 +341,14 @@ struct dma_fence *tessera_job_next_wait(struct tessera_job *job)
 }
 
 /**
- * tessera_job_made() - test whether a fence belongs to a job of this device
+ * tessera_job_owns_fence() - test whether a fence belongs to a job of this
+ * device
  * @tdev: the device
  * @fence: the fence, not a container
  *
  * Return: true if a job of the device signals it; false for a foreign fence.
  */
-bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence)
+bool tessera_job_owns_fence(struct tessera_device *tdev, struct dma_fence *fence)
 {
 	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
 	u32 i;
@@ -379,7 +380,7 @@ int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 	int ret = 0;
 
 	dma_resv_for_each_fence(&cursor, resv, usage, fence) {
-		if (!tessera_job_made(job->engine->tdev, fence))
+		if (!tessera_job_owns_fence(job->engine->tdev, fence))
 			continue;
 		ret = tessera_job_add_dependency(job, dma_fence_get(fence));
 		if (ret)
@@ -421,14 +422,15 @@ struct tessera_fence *tessera_job_outcome(struct tessera_job *job)
 }
 
 /**
- * tessera_job_run_behind() - cancel a job if an earlier job of its entity fails
+ * tessera_job_cancel_with() - cancel a job if an earlier job of its entity
+ * fails
  * @job: the job, not armed
  * @outcome: the tessera_job_outcome() of a job pushed before to the same entity
  *
  * @job then ends with -ECANCELED. Both jobs may be in the ring at the same
  * time; the device checks the outcome.
  */
-void tessera_job_run_behind(struct tessera_job *job, struct tessera_fence *outcome)
+void tessera_job_cancel_with(struct tessera_job *job, struct tessera_fence *outcome)
 {
 	drm_WARN_ON(&job->engine->tdev->drm, job->behind);
 	dma_fence_get(&outcome->base);

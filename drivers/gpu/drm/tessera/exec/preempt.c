@@ -304,14 +304,14 @@ void tessera_preempt_drop(struct tessera_engine *engine)
 }
 
 /**
- * tessera_preempt_is_dry() - test whether an unresponsive engine has no job to
- * blame
+ * tessera_preempt_has_no_job() - test whether an unresponsive engine has no job
+ * to blame
  * @engine: the engine, after tessera_preempt_hold()
  *
  * Return: true if all jobs that were in the ring have ended. The jobs in flight
  * were never written to the ring.
  */
-bool tessera_preempt_is_dry(struct tessera_engine *engine)
+bool tessera_preempt_has_no_job(struct tessera_engine *engine)
 {
 	struct tessera_job *first;
 	unsigned long flags;

@@ -181,9 +181,9 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 	 * too, so until this function returns the engine stays as it is, with
 	 * its registers.
 	 */
-	if (!engine->closed && !tessera_preempt_is_dry(engine))
+	if (!engine->closed && !tessera_preempt_has_no_job(engine))
 		hung = tessera_reset_hung(engine, stopped);
-	reset = hung || (!engine->closed && stopped && tessera_preempt_is_dry(engine));
+	reset = hung || (!engine->closed && stopped && tessera_preempt_has_no_job(engine));
 	if (reset)
 		hung = tessera_reset_engine(engine, hung);
 	tessera_reset_jobs(engine, hung, reset);

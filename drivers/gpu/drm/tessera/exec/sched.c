@@ -87,7 +87,7 @@ static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_j
 		return wait;
 	job->turn = engine->passed[job->level] >= TESSERA_MAX_PASSED;
 
-	return tessera_emit_stand_back(engine, job, job->turn);
+	return tessera_emit_blocking_fence(engine, job, job->turn);
 }
 
 /*

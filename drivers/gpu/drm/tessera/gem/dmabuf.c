@@ -310,25 +310,27 @@ bool tessera_dmabuf_is_ready(struct dma_buf *dmabuf)
 }
 
 /**
- * tessera_dmabuf_call() - move a dma-buf to pinned pages before it is attached
+ * tessera_dmabuf_attach_prepare() - move a dma-buf to pinned pages before it is
+ * attached
  * @dmabuf: another device's dma-buf
  *
  * Does nothing for a dma-buf of another driver.
  *
- * Return: 0, with tessera_dmabuf_dismiss() to follow, or an error of attaching.
+ * Return: 0, with tessera_dmabuf_attach_undo() to follow, or an error of
+ * attaching.
  */
-int tessera_dmabuf_call(struct dma_buf *dmabuf)
+int tessera_dmabuf_attach_prepare(struct dma_buf *dmabuf)
 {
 	return dmabuf->ops == &tessera_dmabuf_ops ? dmabuf_pin(gem_to_tessera_bo(dmabuf->priv)) : 0;
 }
 
 /**
- * tessera_dmabuf_dismiss() - undo tessera_dmabuf_call()
- * @dmabuf: the dma-buf, after tessera_dmabuf_call()
+ * tessera_dmabuf_attach_undo() - undo tessera_dmabuf_attach_prepare()
+ * @dmabuf: the dma-buf, after tessera_dmabuf_attach_prepare()
  *
  * Static attachments that were made meanwhile keep the pages pinned.
  */
-void tessera_dmabuf_dismiss(struct dma_buf *dmabuf)
+void tessera_dmabuf_attach_undo(struct dma_buf *dmabuf)
 {
 	if (dmabuf->ops == &tessera_dmabuf_ops)
 		dmabuf_unpin(gem_to_tessera_bo(dmabuf->priv));

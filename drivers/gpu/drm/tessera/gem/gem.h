@@ -34,8 +34,8 @@ struct tessera_user;		/* borrow/borrow.h */
 struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags);
 struct drm_gem_object *tessera_dmabuf_own(struct drm_device *drm, struct dma_buf *dmabuf);
 bool tessera_dmabuf_is_ready(struct dma_buf *dmabuf);
-int tessera_dmabuf_call(struct dma_buf *dmabuf);
-void tessera_dmabuf_dismiss(struct dma_buf *dmabuf);
+int tessera_dmabuf_attach_prepare(struct dma_buf *dmabuf);
+void tessera_dmabuf_attach_undo(struct dma_buf *dmabuf);
 
 /* gem/destroy.c */
 void tessera_destroy_free(struct drm_gem_object *gem);

@@ -106,10 +106,10 @@ int tessera_import_fd(struct drm_device *drm, struct drm_file *file, int fd, u32
 	dmabuf = dma_buf_get(fd);
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
-	ret = tessera_dmabuf_call(dmabuf);
+	ret = tessera_dmabuf_attach_prepare(dmabuf);
 	if (!ret) {
 		ret = import_when_ready(drm, file, dmabuf, fd, handle);
-		tessera_dmabuf_dismiss(dmabuf);
+		tessera_dmabuf_attach_undo(dmabuf);
 	}
 	dma_buf_put(dmabuf);
 

@@ -137,7 +137,7 @@ static void commit_frame(struct tessera_crtc *tc, struct drm_atomic_commit *stat
 {
 	tessera_writeback_begin(tc, state);
 	if (!tessera_vblank_commit(tc, how, true))
-		tessera_writeback_refused(tc);
+		tessera_writeback_abort(tc);
 }
 
 /* A CRTC that is being switched on or off is committed without its event. */
@@ -233,7 +233,7 @@ static void crtc_disable(struct drm_crtc *crtc, struct drm_atomic_commit *state)
 		tessera_events_set(tc, TSR_CRTC_INT_LATCH, false);
 		tessera_crtc_write(tc, TSR_CRTC_CONTROL, 0);
 		/* Switching the CRTC off ends a pending writeback. */
-		tessera_writeback_look(tc);
+		tessera_writeback_poll(tc);
 		drm_dev_exit(idx);
 	}
 	/*

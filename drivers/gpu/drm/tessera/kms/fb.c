@@ -163,7 +163,7 @@ bool tessera_fb_is_idle(const struct drm_framebuffer *fb)
  */
 bool tessera_fb_is_ready(const struct drm_framebuffer *fb)
 {
-	return tessera_scanout_is_there(fb_bo(fb)) && tessera_fb_is_idle(fb);
+	return tessera_scanout_is_placed(fb_bo(fb)) && tessera_fb_is_idle(fb);
 }
 
 /**

@@ -221,9 +221,9 @@ void tessera_writeback_wait(struct drm_atomic_commit *state);
 bool tessera_writeback_begin(struct tessera_crtc *tc, struct drm_atomic_commit *state);
 void tessera_writeback_drop(struct tessera_crtc *tc, struct drm_atomic_commit *state);
 void tessera_writeback_flush(struct tessera_device *tdev);
-void tessera_writeback_refused(struct tessera_crtc *tc);
+void tessera_writeback_abort(struct tessera_crtc *tc);
 void tessera_writeback_end(struct tessera_crtc *tc, int status);
-void tessera_writeback_look(struct tessera_crtc *tc);
+void tessera_writeback_poll(struct tessera_crtc *tc);
 
 /* panic.c */
 void tessera_panic_init(struct tessera_device *tdev);

@@ -340,7 +340,7 @@ void tessera_vblank_interrupt(struct tessera_crtc *tc)
 	 * next one begin.
 	 */
 	if (status & TSR_CRTC_INT_WRITEBACK)
-		tessera_writeback_look(tc);
+		tessera_writeback_poll(tc);
 	if (status & (TSR_CRTC_INT_VBLANK | TSR_CRTC_INT_LATCH))
 		latched(tc, number);
 	if (status & TSR_CRTC_INT_CRC)

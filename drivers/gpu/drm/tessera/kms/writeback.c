@@ -242,10 +242,10 @@ void tessera_writeback_end(struct tessera_crtc *tc, int status)
 }
 
 /**
- * tessera_writeback_refused() - end the writeback of a refused commit
+ * tessera_writeback_abort() - end the writeback of a refused commit
  * @tc: the CRTC
  */
-void tessera_writeback_refused(struct tessera_crtc *tc)
+void tessera_writeback_abort(struct tessera_crtc *tc)
 {
 	/* The device clears the register only when it accepts a commit. */
 	tessera_crtc_write(tc, TSR_CRTC_WB_CONTROL, 0);
@@ -253,10 +253,10 @@ void tessera_writeback_refused(struct tessera_crtc *tc)
 }
 
 /**
- * tessera_writeback_look() - complete the writeback if the device has ended it
+ * tessera_writeback_poll() - complete the writeback if the device has ended it
  * @tc: the CRTC; inside drm_dev_enter(), or in its interrupt
  */
-void tessera_writeback_look(struct tessera_crtc *tc)
+void tessera_writeback_poll(struct tessera_crtc *tc)
 {
 	u32 status = tessera_crtc_read(tc, TSR_CRTC_WB_STATUS);
 

@@ -126,7 +126,7 @@ static void bo_count(struct tessera_bo *bo, s64 bytes)
  * them after that, see tessera_ttm_delete_notify(). Fences of other devices are
  * not waited for.
  */
-static void bo_give_back(struct ttm_buffer_object *tbo)
+static void bo_return_pages(struct ttm_buffer_object *tbo)
 {
 	struct tessera_device *tdev = to_tessera_device(tbo->base.dev);
 	struct dma_resv_iter cursor;
@@ -136,7 +136,7 @@ static void bo_give_back(struct ttm_buffer_object *tbo)
 		return;
 	dma_resv_iter_begin(&cursor, tbo->base.resv, DMA_RESV_USAGE_KERNEL);
 	dma_resv_for_each_fence_unlocked(&cursor, fence)
-		if (tessera_job_made(tdev, fence))
+		if (tessera_job_owns_fence(tdev, fence))
 			tessera_wait_fence(TESSERA_WAIT_PAGES, fence, false, MAX_SCHEDULE_TIMEOUT);
 	dma_resv_iter_end(&cursor);
 	tessera_borrow_end(tbo, &to_tessera_bo(tbo)->borrow);
@@ -152,7 +152,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->locks.files));
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->residency_entries));
-	bo_give_back(tbo);
+	bo_return_pages(tbo);
 	/* TTM calls this from a worker for user memory, see bo_init(). */
 	if (bo->user)
 		tessera_user_destroy(bo->user);
@@ -595,15 +595,15 @@ int tessera_bo_enter(struct tessera_bo *bo, int *idx)
 }
 
 /**
- * tessera_bo_enter_anyway() - lock an object for an operation that signals must
- * not interrupt
+ * tessera_bo_enter_uninterruptible() - lock an object for an operation that
+ * signals must not interrupt
  * @bo: the object, reservation not held
  * @idx: receives the index for tessera_bo_exit()
  *
  * Return: 0 with its reservation held, inside drm_dev_enter(); or -ENODEV if
  * the device is unplugged.
  */
-int tessera_bo_enter_anyway(struct tessera_bo *bo, int *idx)
+int tessera_bo_enter_uninterruptible(struct tessera_bo *bo, int *idx)
 {
 	dma_resv_lock(bo->tbo.base.resv, NULL);
 
@@ -697,8 +697,8 @@ u32 tessera_bo_apertures(const struct tessera_bo *bo, bool write)
  *
  * Memory segments are left out while the pages of the object are pinned, or
  * while a lock shows the pages to the CPU, provided that a usable aperture is
- * supported. tessera_locks_refuse() has already rejected clients that may not
- * use their own locked object at all.
+ * supported. tessera_locks_exclude_jobs() has already rejected clients that may
+ * not use their own locked object at all.
  *
  * Return: a set of segment ids, a subset of the supported ones.
  */

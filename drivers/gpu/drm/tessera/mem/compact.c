@@ -50,7 +50,7 @@ static struct dma_fence *find_pending(struct tessera_bo *bo)
 	struct dma_fence *fence;
 
 	dma_resv_for_each_fence(&cursor, bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, fence)
-		if (tessera_job_made(tdev, fence) && !dma_fence_is_signaled(fence))
+		if (tessera_job_owns_fence(tdev, fence) && !dma_fence_is_signaled(fence))
 			return dma_fence_get(fence);
 
 	return NULL;
@@ -155,7 +155,7 @@ static bool bo_stays(const struct compaction *c, struct tessera_bo *bo)
 }
 
 /* Decides which blocks can move. Their state may change before the move. */
-static void sort_out(struct compaction *c)
+static void classify_blocks(struct compaction *c)
 {
 	u32 i;
 
@@ -366,7 +366,7 @@ static int compact_once(struct compaction *c)
 	c->spots = kvcalloc(c->blocks.num + 1, sizeof(*c->spots), GFP_KERNEL_ACCOUNT);
 	ret = -ENOMEM;
 	if (c->spots) {
-		sort_out(c);
+		classify_blocks(c);
 		ret = find_gap(c);
 	}
 	if (!ret)

@@ -91,20 +91,20 @@ void tessera_hold_drop(struct tessera_bo *bo, u64 stamp)
 EXPORT_SYMBOL_IF_KUNIT(tessera_hold_drop);
 
 /**
- * tessera_hold_keeps_off() - check whether an older submission holds an object
+ * tessera_hold_has_older() - check whether an older submission holds an object
  * @bo: the object
  * @stamp: stamp of the submission that wants the place
  *
  * Return: true if the submission has to wait. The result is stable only while
  * the reservation is held.
  */
-bool tessera_hold_keeps_off(struct tessera_bo *bo, u64 stamp)
+bool tessera_hold_has_older(struct tessera_bo *bo, u64 stamp)
 {
 	u64 holder = tessera_holder(bo);
 
 	return holder && holder < stamp;
 }
-EXPORT_SYMBOL_IF_KUNIT(tessera_hold_keeps_off);
+EXPORT_SYMBOL_IF_KUNIT(tessera_hold_has_older);
 
 /**
  * tessera_hold_changed() - wake the threads that wait for holds to be dropped

@@ -491,7 +491,7 @@ u64 tessera_bo_segment_offset(struct tessera_bo *bo);
 u64 tessera_bo_gpu_addr(struct tessera_bo *bo);
 
 int tessera_bo_enter(struct tessera_bo *bo, int *idx);
-int tessera_bo_enter_anyway(struct tessera_bo *bo, int *idx);
+int tessera_bo_enter_uninterruptible(struct tessera_bo *bo, int *idx);
 void tessera_bo_exit(struct tessera_bo *bo, int idx);
 
 u32 tessera_bo_apertures(const struct tessera_bo *bo, bool write);
@@ -622,7 +622,7 @@ int tessera_move_within(struct tessera_bo *bo, u64 offset);
 u64 tessera_holder(struct tessera_bo *bo);
 void tessera_hold_take(struct tessera_bo *bo, u64 stamp, unsigned long until);
 void tessera_hold_drop(struct tessera_bo *bo, u64 stamp);
-bool tessera_hold_keeps_off(struct tessera_bo *bo, u64 stamp);
+bool tessera_hold_has_older(struct tessera_bo *bo, u64 stamp);
 void tessera_hold_changed(struct tessera_device *tdev);
 
 /* mem/victims.c */
@@ -706,7 +706,7 @@ struct tessera_space_rules {
 	/**
 	 * @compact: objects may be relocated if there is enough space, but no
 	 * gap. The caller looks at @contended and @fence, and calls
-	 * tessera_victims_forget()
+	 * tessera_victims_clear()
 	 */
 	bool compact;
 	/**
@@ -748,7 +748,7 @@ struct tessera_space_rules {
 	struct dma_fence *fence;
 	/**
 	 * @blocker: receives the reason if the object may not come yet, see
-	 * tessera_residency_bring()
+	 * tessera_residency_move_in()
 	 */
 	struct tessera_blocker *blocker;
 };
@@ -765,7 +765,7 @@ bool tessera_victims_lock(struct tessera_bo *bo, struct tessera_space_rules *rul
 void tessera_victims_unlock(struct tessera_bo *bo, bool locked);
 int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
 			       struct tessera_space_rules *rules);
-void tessera_victims_forget(struct tessera_space_rules *rules);
+void tessera_victims_clear(struct tessera_space_rules *rules);
 int tessera_victims_make_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
 			     struct tessera_space_rules *rules, u64 *start);
 
@@ -799,7 +799,7 @@ struct tessera_placement *tessera_order_next_locked(struct tessera_walk *walk);
 /* mem/ttm.c */
 int tessera_ttm_init(struct tessera_device *tdev);
 void tessera_ttm_lose_memory(struct tessera_device *tdev);
-void tessera_ttm_recall(struct tessera_bo *bo);
+void tessera_ttm_revoke_imports(struct tessera_bo *bo);
 int tessera_ttm_leave_aperture(struct tessera_bo *bo);
 
 /* mem/unplug.c */
@@ -836,15 +836,15 @@ bool tessera_residency_segment_serves(struct tessera_bo *bo, const struct tesser
 int tessera_residency_serves(struct tessera_bo *bo, bool write);
 int tessera_residency_validate(struct tessera_bo *bo, bool write,
 			       struct tessera_space_rules *rules);
-int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
-			    struct tessera_space_rules *rules);
+int tessera_residency_move_in(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
+			      struct tessera_space_rules *rules);
 int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u64 offset,
 			    struct tessera_blocker *blocker);
 int tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage,
 			      struct tessera_fences *found);
 int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segment *seg,
 			       struct tessera_blocker *blocker);
-int tessera_residency_ask(struct tessera_bo *bo, bool interruptible);
+int tessera_residency_request_pages(struct tessera_bo *bo, bool interruptible);
 int tessera_residency_unblock(struct tessera_device *tdev, struct tessera_blocker *blocker,
 			      enum tessera_wait_row row, long timeout);
 void tessera_blocker_clear(struct tessera_blocker *blocker);
@@ -862,7 +862,7 @@ u64 tessera_residency_next_stamp(struct tessera_device *tdev);
 #define TESSERA_PASSING_TIMEOUT_MS	1000
 
 bool tessera_scanout_possible(struct tessera_bo *bo);
-bool tessera_scanout_is_there(struct tessera_bo *bo);
+bool tessera_scanout_is_placed(struct tessera_bo *bo);
 int tessera_scanout_pin(struct tessera_bo *bo, struct drm_file *file);
 void tessera_scanout_unpin(struct tessera_bo *bo);
 int tessera_scanout_hold(struct tessera_bo *bo);

@@ -147,7 +147,7 @@ int tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage,
 		return 0;
 	dma_resv_iter_begin(&cursor, bo->tbo.base.resv, usage);
 	dma_resv_for_each_fence_unlocked(&cursor, fence) {
-		if (tessera_job_made(tdev, fence) || dma_fence_is_signaled(fence))
+		if (tessera_job_owns_fence(tdev, fence) || dma_fence_is_signaled(fence))
 			continue;
 		ret = tessera_fences_add(found, fence);
 		if (ret)
@@ -215,7 +215,7 @@ static int make_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
 }
 
 /**
- * tessera_residency_bring() - bring an object into a segment
+ * tessera_residency_move_in() - bring an object into a segment
  * @bo: the object, reservation held, not in that segment
  * @seg: a segment that it may be in
  * @evict: other objects may be evicted
@@ -225,8 +225,8 @@ static int make_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
  * @rules do not ignore claims; -EINPROGRESS from tessera_residency_may_come();
  * or another error.
  */
-int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
-			    struct tessera_space_rules *rules)
+int tessera_residency_move_in(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
+			      struct tessera_space_rules *rules)
 {
 	u64 start;
 	int ret;
@@ -310,7 +310,7 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 
 			if (evict && !rules->evictions)
 				return -ENOSPC;
-			ret = tessera_residency_bring(bo, seg, evict, rules);
+			ret = tessera_residency_move_in(bo, seg, evict, rules);
 			if (ret == -EINPROGRESS && rules->blocker->foreign.num &&
 			    tessera_bo_apertures(bo, write)) {
 				blocked = seg;
@@ -488,7 +488,8 @@ static int ask_exporter(struct tessera_bo *bo, bool interruptible)
 }
 
 /**
- * tessera_residency_ask() - ask another device for the pages of an object
+ * tessera_residency_request_pages() - ask another device for the pages of an
+ * object
  * @bo: the object, reservation not held
  * @interruptible: a signal interrupts the call
  *
@@ -498,16 +499,17 @@ static int ask_exporter(struct tessera_bo *bo, bool interruptible)
  *
  * Return: 0, -ENODEV, -EINTR or an error of tessera_borrow_map().
  */
-int tessera_residency_ask(struct tessera_bo *bo, bool interruptible)
+int tessera_residency_request_pages(struct tessera_bo *bo, bool interruptible)
 {
 	int ret, idx;
 
 	if (bo->dmabuf)
 		return ask_exporter(bo, interruptible);
-	ret = interruptible ? tessera_bo_enter(bo, &idx) : tessera_bo_enter_anyway(bo, &idx);
+	ret = interruptible ? tessera_bo_enter(bo, &idx) :
+			      tessera_bo_enter_uninterruptible(bo, &idx);
 	if (ret)
 		return ret;
-	tessera_ttm_recall(bo);
+	tessera_ttm_revoke_imports(bo);
 	tessera_bo_exit(bo, idx);
 
 	return 0;
@@ -523,7 +525,7 @@ int tessera_residency_ask(struct tessera_bo *bo, bool interruptible)
  * The caller must not hold a lock that another client needs.
  *
  * Return: 0, after which the object may be blocked again; -ETIME; -ENODEV;
- * -ERESTARTSYS; or an error of tessera_residency_ask().
+ * -ERESTARTSYS; or an error of tessera_residency_request_pages().
  */
 int tessera_residency_unblock(struct tessera_device *tdev, struct tessera_blocker *blocker,
 			      enum tessera_wait_row row, long timeout)
@@ -532,7 +534,7 @@ int tessera_residency_unblock(struct tessera_device *tdev, struct tessera_blocke
 	int ret = signal_pending(current) && !parts ? -ERESTARTSYS : 0;
 
 	if (!ret && blocker->bo) {
-		ret = tessera_residency_ask(blocker->bo, !parts);
+		ret = tessera_residency_request_pages(blocker->bo, !parts);
 		ret = ret ?: tessera_residency_foreign(blocker->bo, DMA_RESV_USAGE_BOOKKEEP,
 						       &blocker->foreign);
 	}

@@ -92,14 +92,14 @@ bool tessera_scanout_possible(struct tessera_bo *bo)
 }
 
 /**
- * tessera_scanout_is_there() - check whether an object is in a segment for
+ * tessera_scanout_is_placed() - check whether an object is in a segment for
  * scanout
  * @bo: the object, reservation not held
  *
  * Return: false if it would have to be moved, or if its reservation is held by
  * another thread. The result may change at any time.
  */
-bool tessera_scanout_is_there(struct tessera_bo *bo)
+bool tessera_scanout_is_placed(struct tessera_bo *bo)
 {
 	const struct tessera_segment *seg;
 	bool there;
@@ -123,7 +123,7 @@ static int bring_to(struct scanout *scanout, const struct tessera_segment *seg, 
 	if (ret)
 		return ret;
 	if (tessera_bo_segment(bo) != seg)
-		ret = tessera_residency_bring(bo, seg, evict, &scanout->rules);
+		ret = tessera_residency_move_in(bo, seg, evict, &scanout->rules);
 	if (ret)
 		tessera_manager_uncharge_scanout(mgr, tessera_bo_bytes(bo));
 	else
@@ -229,7 +229,7 @@ static int wait_for_space(struct scanout *scanout)
 		ret = tessera_space_wait_timeout(tessera_bo_device(scanout->bo),
 						 TESSERA_SPACE_FREED, scanout->seen,
 						 TASK_INTERRUPTIBLE, left);
-	tessera_victims_forget(rules);
+	tessera_victims_clear(rules);
 
 	return ret == -ETIME ? -ENOSPC : ret;
 }
@@ -289,13 +289,13 @@ int tessera_scanout_pin(struct tessera_bo *bo, struct drm_file *file)
 		else
 			break;
 	} while (!ret);
-	tessera_victims_forget(&scanout.rules);
+	tessera_victims_clear(&scanout.rules);
 
 	return ret == -ERESTARTSYS ? -EINTR : ret;
 }
 
 /* The object was in use until now, so it must not be the next victim. */
-static void let_go(struct tessera_bo *bo)
+static void mark_recently_used(struct tessera_bo *bo)
 {
 	if (bo->shown || bo->mapped)
 		return;
@@ -312,7 +312,7 @@ void tessera_scanout_unpin(struct tessera_bo *bo)
 	dma_resv_lock(bo->tbo.base.resv, NULL);
 	if (!drm_WARN_ON(bo->tbo.base.dev, !bo->shown)) {
 		bo->shown--;
-		let_go(bo);
+		mark_recently_used(bo);
 	}
 	dma_resv_unlock(bo->tbo.base.resv);
 }
@@ -369,7 +369,7 @@ void tessera_scanout_drop(struct tessera_bo *bo)
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 	bo->mapped--;
-	let_go(bo);
+	mark_recently_used(bo);
 	if (!bo->mapped)
 		end_drawing(tdev);
 }

@@ -49,13 +49,14 @@ static void tessera_ttm_evict_flags(struct ttm_buffer_object *tbo,
 }
 
 /**
- * tessera_ttm_recall() - tell importers to give up the pages of an object
+ * tessera_ttm_revoke_imports() - tell importers to give up the pages of an
+ * object
  * @bo: the object, reservation held
  *
  * The importers have stopped using the pages when the fences that they add to
  * the reservation signal.
  */
-void tessera_ttm_recall(struct tessera_bo *bo)
+void tessera_ttm_revoke_imports(struct tessera_bo *bo)
 {
 	struct dma_buf_attachment *attach;
 	struct dma_buf *told = NULL;
@@ -95,7 +96,7 @@ static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 		return false;
 	if (bo->lent) {
 		if (!drm_dev_is_unplugged(tbo->base.dev))
-			tessera_ttm_recall(bo);
+			tessera_ttm_revoke_imports(bo);
 		return false;
 	}
 
@@ -133,7 +134,7 @@ int tessera_ttm_leave_aperture(struct tessera_bo *bo)
  * the move fails, the device can access the pages until the range is mapped
  * again, but no client can.
  */
-static bool leave_for_good(struct tessera_bo *bo)
+static bool leave_aperture_dying(struct tessera_bo *bo)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 	int ret;
@@ -161,7 +162,7 @@ static void tessera_ttm_release_notify(struct ttm_buffer_object *tbo)
 	    !dma_resv_trylock(tbo->base.resv))
 		return;
 
-	leave_for_good(to_tessera_bo(tbo));
+	leave_aperture_dying(to_tessera_bo(tbo));
 	dma_resv_unlock(tbo->base.resv);
 }
 
@@ -177,7 +178,7 @@ static void tessera_ttm_release_notify(struct ttm_buffer_object *tbo)
  */
 static void tessera_ttm_delete_notify(struct ttm_buffer_object *tbo)
 {
-	if (tessera_bo_is_tessera(tbo) && leave_for_good(to_tessera_bo(tbo)) &&
+	if (tessera_bo_is_tessera(tbo) && leave_aperture_dying(to_tessera_bo(tbo)) &&
 	    !tbo->base.import_attach)
 		tessera_wait_resv(TESSERA_WAIT_PAGES, tbo->base.resv, DMA_RESV_USAGE_KERNEL,
 				  false, MAX_SCHEDULE_TIMEOUT);
@@ -193,7 +194,9 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 	/* The object was pinned after TTM had chosen it. */
 	if (tbo->pin_count)
 		return -EBUSY;
-	/* Another device uses the pages: see tessera_residency_ask(). */
+	/*
+	 * Another device uses the pages: see tessera_residency_request_pages().
+	 */
 	if (to_tessera_bo(tbo)->lent &&
 	    tessera_segment_is_memory(tessera_resource_segment(new_mem)))
 		return -EBUSY;
@@ -258,7 +261,7 @@ static void wait_for_jobs(struct tessera_bo *bo)
 	struct dma_fence *fence;
 
 	dma_resv_for_each_fence(&cursor, bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, fence)
-		if (tessera_job_made(tessera_bo_device(bo), fence))
+		if (tessera_job_owns_fence(tessera_bo_device(bo), fence))
 			tessera_wait_fence(TESSERA_WAIT_SUSPEND, fence, false,
 					   MAX_SCHEDULE_TIMEOUT);
 }
@@ -268,7 +271,7 @@ static void wait_for_jobs(struct tessera_bo *bo)
  * cancelled move has lost. It gets new pages, because the contents of the old
  * ones are unknown.
  */
-static void begin_anew(struct tessera_bo *bo)
+static void replace_lost_pages(struct tessera_bo *bo)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = false };
 
@@ -315,7 +318,7 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 			drm_warn(&tdev->drm, "object %u is lost\n", id);
 			atomic_set(&bo->lost, 1);
 		} else {
-			begin_anew(bo);
+			replace_lost_pages(bo);
 		}
 		tessera_coherence_device_resets(bo);
 		dma_resv_unlock(bo->tbo.base.resv);

@@ -218,7 +218,7 @@ static bool unplug_gives_up(struct tessera_device *tdev, unsigned long end)
  * but frees no pages that these fences may protect: TTM would hand pages that
  * are not idle to a ghost object, still mapped.
  */
-static int bo_leave(struct tessera_bo *bo)
+static int bo_move_out(struct tessera_bo *bo)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = false };
 	int ret;
@@ -248,7 +248,7 @@ static void unplug_living(struct tessera_device *tdev, bool sleeps)
 		 */
 		if (!bo->dmabuf || !sleeps) {
 			dma_resv_lock(bo->tbo.base.resv, NULL);
-			ret = bo_leave(bo);
+			ret = bo_move_out(bo);
 			if (ret)
 				drm_warn(&tdev->drm, "object %u keeps its place: %d\n", id, ret);
 			dma_resv_unlock(bo->tbo.base.resv);

@@ -299,11 +299,11 @@ int tessera_victims_rank(u64 want, struct tessera_blocks *blocks)
 }
 
 /**
- * tessera_victims_forget() - drop the object and the fence that a search has
+ * tessera_victims_clear() - drop the object and the fence that a search has
  * noted
  * @rules: the rules; the caller holds no lock
  */
-void tessera_victims_forget(struct tessera_space_rules *rules)
+void tessera_victims_clear(struct tessera_space_rules *rules)
 {
 	if (rules->contended)
 		tessera_bo_put(rules->contended);

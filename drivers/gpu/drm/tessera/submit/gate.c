@@ -401,7 +401,7 @@ static bool gate_wait_ends(struct tessera_gate *gate, struct tessera_pass *pass)
 	return pass->admitted;
 }
 
-static bool gate_lets_go(struct tessera_gate *gate, struct tessera_pass *pass)
+static bool gate_may_pass(struct tessera_gate *gate, struct tessera_pass *pass)
 {
 	return READ_ONCE(pass->admitted) || drm_dev_is_unplugged(&gate->tdev->drm);
 }
@@ -413,7 +413,7 @@ static int gate_wait(struct tessera_gate *gate, struct tessera_pass *pass)
 		long left;
 
 		while (!(left = wait_event_interruptible_timeout(pass->wait,
-								 gate_lets_go(gate, pass),
+								 gate_may_pass(gate, pass),
 								 TICK_JIFFIES)))
 			gate_tick(gate);
 		left;

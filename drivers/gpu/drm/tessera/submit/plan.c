@@ -127,7 +127,7 @@ int tessera_plan_make(struct tessera_submit_run *run)
 	int ret;
 
 	if (!run->seniority)
-		tessera_plan_take_turns(run);
+		tessera_plan_yield(run);
 	model->seniority = run->seniority;
 	ret = tessera_split_model_init(model, run->req, run->segments);
 	if (ret)
@@ -239,7 +239,7 @@ static int evict_foreign(struct tessera_submit_run *run, u32 index)
 	if (!seg || seg->id != block->seg ||
 	    !tessera_placement_extent(tessera_bo_placement(bo), block->start))
 		return 0;
-	if (tessera_hold_keeps_off(bo, run->seniority))
+	if (tessera_hold_has_older(bo, run->seniority))
 		return -EAGAIN;
 
 	return evict_planned(bo);
@@ -414,13 +414,13 @@ void tessera_plan_drop_holds(struct tessera_submit_run *run)
 }
 
 /**
- * tessera_plan_take_turns() - become the youngest submission from time to time
+ * tessera_plan_yield() - become the youngest submission from time to time
  * @run: the submission, in parts, between two batches
  *
  * Younger submissions wait for the objects that this one holds. This bounds
  * their wait to a number of parts, however many parts there are.
  */
-void tessera_plan_take_turns(struct tessera_submit_run *run)
+void tessera_plan_yield(struct tessera_submit_run *run)
 {
 	struct tessera_device *tdev = run->req->tdev;
 
@@ -437,21 +437,21 @@ void tessera_plan_take_turns(struct tessera_submit_run *run)
 /* ---- A batch ------------------------------------------------------------- */
 
 /**
- * tessera_plan_follow() - carry out the plan of a batch
+ * tessera_plan_execute() - carry out the plan of a batch
  * @run: the submission, planned and locked
  *
  * Return: 0; -EAGAIN if the plan is outdated; -EINPROGRESS with
  * &tessera_request.blocker set; a reason of &enum tessera_again; or the error
  * that the submission ends with. Some parts may have been armed in each case.
  */
-int tessera_plan_follow(struct tessera_submit_run *run)
+int tessera_plan_execute(struct tessera_submit_run *run)
 {
 	u32 num_ops = 0, before = run->num_parts;
 	u32 i;
 	int ret = 0;
 
 	for (i = 0; i < run->plan.n_op && !ret; i++) {
-		ret = tessera_uobj_may_go_on(NULL) ?: run_op(run, &run->plan.op[i]);
+		ret = tessera_uobj_resched(NULL) ?: run_op(run, &run->plan.op[i]);
 		if (!ret && run->plan.op[i].type == TESSERA_SPLIT_PART)
 			num_ops = i + 1;
 	}

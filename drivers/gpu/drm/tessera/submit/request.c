@@ -181,7 +181,7 @@ int tessera_request_init(struct tessera_request *req, struct tessera_device *tde
 		.list = {
 			.cmd_bytes = data->cmd_bytes,
 			.num_slots = tdev->info.num_slots,
-			.check = tessera_uobj_may_go_on,
+			.check = tessera_uobj_resched,
 		},
 		.err = {
 			.offset = TESSERA_PATCH_NOWHERE,
@@ -284,7 +284,7 @@ static int request_check_cpu(struct tessera_request *req)
 		renamed |= !!READ_ONCE(bo->instance.set);
 		if (tessera_ioctl_bad(req->tdev, tessera_bo_is_offered(bo)))
 			return -EINVAL;
-		if (tessera_locks_refuse(bo, req->file, tessera_request_writes(req, i)))
+		if (tessera_locks_exclude_jobs(bo, req->file, tessera_request_writes(req, i)))
 			return -EBUSY;
 	}
 	if (!renamed)
@@ -435,7 +435,7 @@ int tessera_request_unblock(struct tessera_request *req, enum tessera_wait_row r
 	for (i = 0; !parts && !ret && i < req->list.num_allocs; i++) {
 		bo = req->bos[i];
 		if (ask && bo && bo->dmabuf && !READ_ONCE(bo->tbo.sg))
-			ret = tessera_residency_ask(bo, true);
+			ret = tessera_residency_request_pages(bo, true);
 		if (!ret)
 			ret = tessera_request_find_foreign(req, i);
 		if (!ret || ret == -EINPROGRESS)

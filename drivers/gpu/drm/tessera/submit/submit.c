@@ -217,7 +217,7 @@ static int wait_for_foreign(struct tessera_submit_run *run, long timeout)
 	 * Waits in other drivers may end with any signal. Only a fatal one
 	 * counts.
 	 */
-	return ret == -ERESTARTSYS ? tessera_uobj_may_go_on(NULL) : ret;
+	return ret == -ERESTARTSYS ? tessera_uobj_resched(NULL) : ret;
 }
 
 /* Make user memory ready again, behind armed parts. */
@@ -421,7 +421,7 @@ static int arm_batch(struct tessera_submit_run *run)
 	if (!ret && !drm_dev_enter(&req->tdev->drm, &idx))
 		ret = -ENODEV;
 	if (!ret) {
-		ret = run->group ? tessera_plan_follow(run) : run_whole(run, &exec);
+		ret = run->group ? tessera_plan_execute(run) : run_whole(run, &exec);
 		drm_dev_exit(idx);
 	}
 	drm_exec_fini(&exec);
@@ -513,7 +513,7 @@ static int run_advance(struct tessera_submit_run *run)
 	tessera_blocker_clear(&run->req->blocker);
 	run->misses = 0;
 	run->req->changes = 0;
-	tessera_plan_take_turns(run);
+	tessera_plan_yield(run);
 
 	return tessera_group_wait(run->group, TESSERA_GROUP_PARTS - TESSERA_BATCH_PARTS) ?:
 	       tessera_group_error(run->group);

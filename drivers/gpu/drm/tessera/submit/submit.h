@@ -661,9 +661,9 @@ int tessera_plan_init(struct tessera_submit_run *run);
 void tessera_plan_fini(struct tessera_submit_run *run);
 int tessera_plan_make(struct tessera_submit_run *run);
 int tessera_plan_lock(struct tessera_submit_run *run, struct drm_exec *exec);
-int tessera_plan_follow(struct tessera_submit_run *run);
+int tessera_plan_execute(struct tessera_submit_run *run);
 void tessera_plan_drop(struct tessera_submit_run *run);
-void tessera_plan_take_turns(struct tessera_submit_run *run);
+void tessera_plan_yield(struct tessera_submit_run *run);
 void tessera_plan_drop_holds(struct tessera_submit_run *run);
 
 /* submit/submit.c */

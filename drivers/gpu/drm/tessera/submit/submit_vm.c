@@ -55,7 +55,7 @@ static int order_job(struct tessera_context *ctx, const struct tessera_syncs *sy
 	if (!ret)
 		ret = tessera_gate_order(pass, job);
 	if (!ret && ctx->vm_last)
-		tessera_job_run_behind(job, ctx->vm_last);
+		tessera_job_cancel_with(job, ctx->vm_last);
 
 	return ret;
 }

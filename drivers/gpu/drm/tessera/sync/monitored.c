@@ -118,7 +118,7 @@ static void monitored_release(struct kref *ref)
 	struct tessera_monitored *fence = container_of(ref, struct tessera_monitored, ref);
 
 	if (fence->page) {
-		tessera_value_page_give(fence->page, fence->slot);
+		tessera_value_page_free_slot(fence->page, fence->slot);
 		tessera_value_page_put(fence->page);
 	}
 	if (fence->syncobj)
@@ -178,7 +178,7 @@ static int monitored_take_value_locked(struct tessera_monitored_set *set,
 	u32 i;
 
 	for (i = 0; i < set->num_pages && slot < 0; i++)
-		slot = tessera_value_page_take(set->pages[i]);
+		slot = tessera_value_page_alloc_slot(set->pages[i]);
 	if (slot >= 0) {
 		page = set->pages[i - 1];
 	} else {
@@ -191,7 +191,7 @@ static int monitored_take_value_locked(struct tessera_monitored_set *set,
 		if (IS_ERR(page))
 			return PTR_ERR(page);
 		pages[set->num_pages++] = page;
-		slot = tessera_value_page_take(page);
+		slot = tessera_value_page_alloc_slot(page);
 	}
 	tessera_value_page_get(page);
 	fence->page = page;

@@ -61,7 +61,7 @@ static int add_foreign(struct tessera_fences *found, struct tessera_device *tdev
 		s_fence = to_drm_sched_fence(fence);
 		if (dma_fence_is_signaled(fence) ||
 		    (engine ? s_fence && s_fence->sched == &engine->sched :
-			      tessera_job_made(tdev, fence)))
+			      tessera_job_owns_fence(tdev, fence)))
 			continue;
 		ret = tessera_fences_add(found, fence);
 		if (ret) {
@@ -308,7 +308,7 @@ static int sync_add_wait(struct tessera_job *job, struct dma_fence *wait)
 	int ret = 0;
 
 	dma_fence_unwrap_for_each(fence, &cursor, wait) {
-		if (dma_fence_is_signaled(fence) || !tessera_job_made(tdev, fence))
+		if (dma_fence_is_signaled(fence) || !tessera_job_owns_fence(tdev, fence))
 			continue;
 		ret = tessera_job_add_dependency(job, dma_fence_get(fence));
 		if (ret) {

@@ -58,8 +58,8 @@ struct tessera_value_page *tessera_value_page_create(struct tessera_device *tdev
 void tessera_value_page_revoke(struct tessera_value_page *page, struct drm_file *file);
 void tessera_value_page_get(struct tessera_value_page *page);
 void tessera_value_page_put(struct tessera_value_page *page);
-int tessera_value_page_take(struct tessera_value_page *page);
-void tessera_value_page_give(struct tessera_value_page *page, u32 slot);
+int tessera_value_page_alloc_slot(struct tessera_value_page *page);
+void tessera_value_page_free_slot(struct tessera_value_page *page, u32 slot);
 u64 *tessera_value_page_cpu(struct tessera_value_page *page, u32 slot);
 dma_addr_t tessera_value_page_dma(struct tessera_value_page *page, u32 slot);
 u64 tessera_value_page_offset(struct tessera_value_page *page);

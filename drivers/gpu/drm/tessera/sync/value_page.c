@@ -236,12 +236,12 @@ void tessera_value_page_put(struct tessera_value_page *page)
 }
 
 /**
- * tessera_value_page_take() - allocate a slot for a value
+ * tessera_value_page_alloc_slot() - allocate a slot for a value
  * @page: the page; the caller serializes calls
  *
  * Return: the slot, or -ENOSPC.
  */
-int tessera_value_page_take(struct tessera_value_page *page)
+int tessera_value_page_alloc_slot(struct tessera_value_page *page)
 {
 	unsigned long slot = find_first_zero_bit(page->taken, VALUES_PER_PAGE);
 
@@ -253,11 +253,11 @@ int tessera_value_page_take(struct tessera_value_page *page)
 }
 
 /**
- * tessera_value_page_give() - free a slot
+ * tessera_value_page_free_slot() - free a slot
  * @page: the page
  * @slot: the slot; its value is no longer written
  */
-void tessera_value_page_give(struct tessera_value_page *page, u32 slot)
+void tessera_value_page_free_slot(struct tessera_value_page *page, u32 slot)
 {
 	clear_bit(slot, page->taken);
 }

@@ -130,7 +130,7 @@ static bool is_lost(struct drm_gpuvm_bo *vm_bo)
 }
 
 /* Update residency entries: is the object hidden in a VM of the file? */
-static void tell_lists(struct tessera_bo *bo)
+static void update_residency_entries(struct tessera_bo *bo)
 {
 	struct drm_gpuvm_bo *vm_bo;
 
@@ -257,7 +257,7 @@ struct dma_fence *tessera_remap_push(struct tessera_bo *bo, struct tessera_pagin
 		fence = remap_run(&remap, batch);
 		remap_unlock(&remap);
 	}
-	tell_lists(bo);
+	update_residency_entries(bo);
 	remap_fini(&remap);
 
 	return fence;
@@ -280,7 +280,7 @@ void tessera_remap_drop(struct tessera_bo *bo)
 		unmap_all(vm_bo);
 		mutex_unlock(&pts_of(vm_bo)->lock);
 	}
-	tell_lists(bo);
+	update_residency_entries(bo);
 }
 
 /**
@@ -511,7 +511,7 @@ static int show_all(struct tessera_resident_set *set, struct tessera_bo **bos, u
 	for (i = 0; i < num; i++) {
 		/* Reset, in case no VM maps the object any more. */
 		tessera_residency_entry_set_hidden(set, bos[i], false);
-		tell_lists(bos[i]);
+		update_residency_entries(bos[i]);
 	}
 
 	return ret;
@@ -577,6 +577,6 @@ bool tessera_remap_may_show(struct tessera_vm *vm, struct tessera_bo *bo)
  */
 void tessera_remap_settle(struct tessera_bo *bo)
 {
-	tell_lists(bo);
+	update_residency_entries(bo);
 	tessera_residency_entry_settle(bo);
 }

@@ -218,7 +218,7 @@ static int make_place(struct make *make, u32 index)
 
 	if (!tessera_residency_entry_find(make->set, bo) || !make_misses(make, index))
 		return 0;
-	if (tessera_locks_refuse(bo, make->set->file, tessera_residency_entry_writes(bo)))
+	if (tessera_locks_exclude_jobs(bo, make->set->file, tessera_residency_entry_writes(bo)))
 		return -EBUSY;
 	if (!tessera_residency_serves(bo, tessera_residency_entry_writes(bo))) {
 		if (!make->rules.evictions)
@@ -515,7 +515,7 @@ static noinline_for_stack int make_round(struct make *make, const struct tessera
 	long bytes;
 	int ret;
 
-	tessera_victims_forget(&make->rules);
+	tessera_victims_clear(&make->rules);
 	ret = make_collect(make, asked);
 	bytes = min(make->bos.num, ROUND_MOVES) * MOVE_BYTES;
 	if (!ret)
@@ -601,7 +601,7 @@ static int make_all(struct make *make, const struct tessera_bos *asked)
 		if (error == -EINPROGRESS || error == -EAGAIN || error == -ENOSPC)
 			ret = make_wait(make, error, seen);
 	} while (error && !ret);
-	tessera_victims_forget(&make->rules);
+	tessera_victims_clear(&make->rules);
 	tessera_blocker_clear(&make->blocker);
 
 	return ret;
@@ -799,11 +799,11 @@ static int rebind_userptr(struct tessera_page_tables *pts, struct tessera_bo *bo
  */
 int tessera_resident_rebind_userptr(struct tessera_page_tables *pts)
 {
-	u32 left = tessera_user_num_gone(pts->tdev, &pts->jobs) + TESSERA_USER_TRIES;
+	u32 left = tessera_user_num_invalid(pts->tdev, &pts->jobs) + TESSERA_USER_TRIES;
 	struct drm_gem_object *obj;
 	int ret = 0;
 
-	while (!ret && (obj = tessera_user_first_gone(pts->tdev, &pts->jobs))) {
+	while (!ret && (obj = tessera_user_first_invalid(pts->tdev, &pts->jobs))) {
 		if (signal_pending(current))
 			ret = -ERESTARTSYS;
 		else if (!left--)
