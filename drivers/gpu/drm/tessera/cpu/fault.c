@@ -10,8 +10,9 @@
  * Where caches need maintenance, a read fault maps the page read-only, so that
  * the first write faults again (mem/coherence.c).
  *
- * A mapping holds a GEM reference. The fault handler may wait for a move, but
- * not for jobs. It holds no reservation while it waits.
+ * A mapping holds a GEM reference. The fault handler waits for moves, and so
+ * for the jobs that a move waits for. It holds no reservation meanwhile, nor the
+ * mmap lock if the core lets it retry.
  */
 
 #include <linux/mm.h>

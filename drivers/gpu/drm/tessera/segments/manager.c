@@ -5,8 +5,9 @@
  * The allocator of a segment, behind both TTM managers. Contiguous placements
  * are allocated on a drm_mm at the lowest free place, so that the split planner
  * can predict the result exactly. Objects that need not be contiguous take any
- * free pages (pure/scatter.c). Each manager has one leaf mutex. Allocations are
- * charged to the account of the object's owner.
+ * free pages (pure/scatter.c). Each manager has one mutex, under which only the
+ * accounts' is taken. The holder allocates nothing and waits for no fence.
+ * Allocations are charged to the account of the object's owner.
  *
  * A manager keeps the placements of each process sorted in the order of
  * eviction, so that a search for victims does not visit all of them

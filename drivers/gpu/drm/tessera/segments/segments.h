@@ -273,7 +273,7 @@ struct tessera_manager {
 	 * be NULL
 	 */
 	void (*freed)(struct tessera_manager *mgr, struct tessera_placement *placement);
-	/** @lock: protects all below and the nodes of extents; a leaf */
+	/** @lock: protects all below and the nodes of extents */
 	struct mutex lock;
 	/** @release_fences: interval tree of &struct tessera_release_fence */
 	struct rb_root_cached release_fences;
