@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The second render job after boot halts its engine (x-halt-job=2) while the
- * driver has not noticed the end of the first, as that job's interrupt was
- * dropped. The driver must blame the second job at once: the job timeout is
- * longer than the test may take.
+ * The second of three jobs halts its engine (x-halt-job=2) while the driver has
+ * not noticed the end of the first, as that job's interrupt was dropped. The
+ * driver must blame the second job at once: the job timeout is longer than the
+ * test may take.
  */
 #include "host.h"
 #include "stall.h"
@@ -27,7 +27,10 @@ static void halt_behind_a_finished_job(void)
 		tsr_bo_map(&dev, &bos[i]);
 		ctx[i] = tsr_context_new(&dev, 0);
 		sync[i] = tsr_syncobj_new(&dev);
+		/* The jobs below need no paging, so they begin in their order. */
+		tsr_gpu_touch(&dev, ctx[i], &bos[i]);
 	}
+	tsr_host_set("x-halt-job", "2");
 	tsr_trace_start("engine_reset", NULL);
 	for (uint32_t i = 0; i < 3; i++) {
 		tsr_cmd_init(&cmd);
