@@ -85,7 +85,7 @@ struct TesseraPCIState {
     VMChangeStateEntry *vmstate_entry;
     Notifier exit_notifier;
     QEMUTimer *log_timer;       /* NULL: no display */
-    RateLimit log_limit;        /* under TesseraState.err_lock */
+    RateLimit log_limit;        /* has a lock of its own */
 
     QLIST_ENTRY(TesseraPCIState) next; /* tessera_iommu.c */
 };

@@ -80,11 +80,6 @@ uint32_t tessera_leave(TesseraMaster *m)
 
 /* ---- Guest RAM ----------------------------------------------------------- */
 
-/*
- * The translations of an IOMMU may be stale until the access ends: at most for
- * a chunk or a row of tiles. (dma_memory_map(), which other devices use, keeps
- * them for a whole request.)
- */
 void tessera_access_enter(TesseraMaster *m)
 {
     m->s->ops->ram_enter(m);

@@ -3,10 +3,11 @@
  *
  * The core is the part of the device that knows nothing of the machine around
  * it: what draws, copies, swizzles, scans out, translates addresses and judges
- * accesses. Its state has plain types only, and the mutexes and threads of the
- * host (qemu/thread.h). It calls the machine through TesseraHostOps. The core
- * units, which scripts/check-layers.py lists, include this header and not
- * tessera.h, and they build without QEMU (tests/host/device).
+ * accesses. Its state has plain types, mutexes and threads of the host
+ * (qemu/thread.h), and pointers that it does not follow. It calls the machine
+ * through TesseraHostOps. The core units, which scripts/check-layers.py lists,
+ * include this header and not tessera.h, and they build without QEMU
+ * (tests/host/device).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

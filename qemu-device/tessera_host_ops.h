@@ -14,6 +14,11 @@
 
 typedef struct TesseraErrorRecord TesseraErrorRecord;
 
+/*
+ * Threads: range_show(), range_hide(), poison_later() and vram_discard() are
+ * called under the lock of the registers (QEMU: the BQL), the others by engine
+ * threads, too. ram_find() and ram_begin_uncached() may sleep behind an IOMMU.
+ */
 typedef struct TesseraHostOps {
     /* Create and free m->map. */
     void (*map_init)(TesseraMaster *m);
@@ -52,7 +57,11 @@ typedef struct TesseraHostOps {
     /* Whether the host aperture shows a part of VRAM to the CPU. */
     bool (*vram_shown)(TesseraState *s, uint64_t offset, uint64_t len);
 
-    /* Call tessera_mark_poison() from the main loop. */
+    /*
+     * Call tessera_mark_poison() under the lock of the registers, soon, while
+     * the machine runs, and again until it returns false. Several requests may
+     * become one.
+     */
     void (*poison_later)(TesseraState *s);
 
     /*
@@ -62,7 +71,10 @@ typedef struct TesseraHostOps {
     bool (*range_show)(TesseraState *s, uint32_t index, uint64_t at);
     void (*range_hide)(TesseraState *s, uint32_t index);
 
-    /* Log an error that was counted. @first: the first one of its type. */
+    /*
+     * Report an error that was counted: log it, and signal TSR_INT_ERROR.
+     * @first: the first one of its type. err_lock is not held.
+     */
     void (*error)(TesseraState *s, const TesseraErrorRecord *rec, bool first);
 } TesseraHostOps;
 

@@ -174,7 +174,8 @@ static uint32_t list_page(TesseraView *v, uint64_t page, uint64_t *dma)
         uint64_t at = tessera_list_entry(v->list, page);
         /* Do not read beyond this page of the list: the list may end here. */
         uint64_t bytes_left = TSR_PAGE_SIZE - (at & (TSR_PAGE_SIZE - 1));
-        uint32_t count = MIN(TESSERA_LIST_ENTRIES, bytes_left / sizeof(uint64_t));
+        uint32_t count = MIN(TESSERA_LIST_ENTRIES,
+                             bytes_left / sizeof(uint64_t));
         uint32_t err;
 
         v->win_count = 0;

@@ -132,11 +132,6 @@ void tsr_start_firmware(TsrTest *t, const uint32_t *table);
 /* Start the microcode of tsr_firmware_table(), so that BLIT and DRAW run. */
 void tsr_load_firmware(TsrTest *t);
 
-/*
- * The arithmetic of chapter 10: x / 255 rounded, a channel of 0xAARRGGBB, and
- * pixel s blended over pixel d.
- */
-
 uint32_t tsr_crc32(const uint8_t *p, size_t bytes);
 
 uint32_t tsr_err_count(TsrTest *t, uint32_t type);

@@ -26,6 +26,10 @@ typedef struct TsrTexture {
     uint32_t x, y, w, h, sampler;
 } TsrTexture;
 
+/*
+ * The arithmetic of chapter 10: x / 255 rounded, a channel of 0xAARRGGBB, and
+ * pixel s blended over pixel d.
+ */
 uint32_t tsr_ref_div255(uint32_t x);
 uint32_t tsr_ref_channel(uint32_t c, int i);
 uint32_t tsr_ref_blend(uint32_t mode, uint32_t s, uint32_t d);
