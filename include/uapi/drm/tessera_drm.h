@@ -46,7 +46,7 @@ extern "C" {
 /**
  * enum drm_tessera_ioctl_id - ioctl numbers, relative to DRM_COMMAND_BASE
  *
- * All other numbers return -EINVAL. 0x07 to 0x0f are unused.
+ * All other numbers return -EINVAL. 0x07 to 0x0f and 0x1f are unused.
  */
 enum drm_tessera_ioctl_id {
 	/**
@@ -354,9 +354,9 @@ struct drm_tessera_query_memory {
 /**
  * DRM_TESSERA_MAX_HANGS - number of hangs after which a client is banned
  *
- * A job counts if it hung an engine or kept an engine for too long. SUBMIT of a
- * banned client returns -EIO in all its contexts, including new ones, and the
- * client's queued jobs end with -ECANCELED.
+ * A job counts if it hung an engine or kept an engine for too long. SUBMIT and
+ * SUBMIT_VM of a banned client return -EIO in all its contexts, including new
+ * ones, and the client's queued jobs end with -ECANCELED.
  */
 #define DRM_TESSERA_MAX_HANGS	3
 
@@ -622,9 +622,9 @@ struct drm_tessera_bo_info {
  *
  * The client needs it for objects with BO_EXPLICIT_SYNC, and for jobs that do
  * not list their objects. It must call it after the CPU has written and before
- * the GPU reads, and after the GPU has written and before the CPU reads, even
- * if the CPU reads for the first time. The kernel does the maintenance for its
- * own accesses, such as moving the object.
+ * the GPU reads or writes, and after the GPU has written and before the CPU
+ * reads, even if the CPU reads for the first time. The kernel does the
+ * maintenance for its own accesses, such as moving the object.
  *
  * Errors:
  *
@@ -788,7 +788,8 @@ struct drm_tessera_bo_label {
  * struct drm_tessera_bo_wait - argument of DRM_IOCTL_TESSERA_BO_WAIT
  *
  * Waits until all jobs that write the object (with WAIT_WRITE: all jobs that
- * use it) and all moves of it are done.
+ * use it) and all moves of it are done. Jobs at virtual addresses leave no fence
+ * at an object: wait for the fences that they signal.
  *
  * Errors:
  *
@@ -827,6 +828,10 @@ struct drm_tessera_bo_wait {
  * The offset is the same for the object's life, so the mapping may be made
  * before and kept. Accesses through a mapping without a lock, or beyond what
  * the lock permits, see the right bytes, but are not synchronised with jobs.
+ *
+ * The call knows only jobs that list the object. It does not wait for jobs at
+ * virtual addresses, and LOCK_DISCARD creates no new object because of them: wait
+ * for the fences that they signal first.
  *
  * With LOCK_ACQUIRE_RANGE, and without any lock, the CPU sees a swizzled layout
  * in linear order: through swizzling ranges, which the locked object keeps, or
@@ -1106,7 +1111,7 @@ struct drm_tessera_submit_patch {
 	__u32 alloc_index;
 	/** @slot_id: binding slot, below max_slots; upper 8 bits zero */
 	__u32 slot_id;
-	/** @driver_id: opaque to the kernel, shown in trace events */
+	/** @driver_id: for the program; the kernel ignores it */
 	__u32 driver_id;
 	/**
 	 * @patch_offset: byte offset of the base field in the commands; 0 for a
@@ -1114,8 +1119,10 @@ struct drm_tessera_submit_patch {
 	 */
 	__u32 patch_offset;
 	/**
-	 * @split_offset: byte offset of the first packet that needs the
-	 * allocation
+	 * @split_offset: byte offset of the split point: the first packet of
+	 * the group of BIND_SLOTs and UNBIND_SLOTs that this element belongs
+	 * to, at or before its own packet. NULL element: where the slot begins
+	 * to be empty
 	 */
 	__u32 split_offset;
 	/** @pad: must be zero */
@@ -1200,7 +1207,11 @@ struct drm_tessera_sync {
  *
  * - 0: the job is done.
  * - -EFAULT: the device stopped at a bad access (beyond a slot's limit, through
- *   an unbound slot, and so on).
+ *   an unbound slot, and so on); or memory of a process that a later part uses
+ *   is not there any more.
+ * - -ENOMEM: the kernel had no memory for a later part.
+ * - -EBUSY: memory of a process changed repeatedly while a later part waited.
+ * - -EINVAL: an object was offered while the submission was in progress.
  * - -ENOSPC: at a cut, bound allocations left no contiguous space for the next
  *   part. The parts before it have run.
  * - -ETIME: the job hung and was killed; its parts occupied an engine that
@@ -1253,13 +1264,13 @@ struct drm_tessera_submit {
  * memory that follows it. Once a wait for a point has returned, the value is at
  * least that point.
  *
- * The GPU signals the fence when a SUBMIT names a point of the syncobj; the CPU
- * signals it with FENCE_SIGNAL. The GPU waits for points like any job; the CPU
- * waits with DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT. The value only increases. It
- * reaches the value that a job was to signal even if the job fails, hangs or is
- * cancelled, or the device is removed. Points that enter the syncobj in other
- * ways (DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, transfers, submissions of other
- * files) do not change the value.
+ * The GPU signals the fence when a SUBMIT or SUBMIT_VM names a point of the
+ * syncobj; the CPU signals it with FENCE_SIGNAL. The GPU waits for points like
+ * any job; the CPU waits with DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT. The value only
+ * increases. It reaches the value that a job was to signal even if the job
+ * fails, hangs or is cancelled, or the device is removed. Points that enter the
+ * syncobj in other ways (DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, transfers,
+ * submissions of other files) do not change the value.
  *
  * The page at @mmap_offset holds values of this client only, in little endian.
  * It can be mapped for reading only; other mappings fail with -EACCES. A
@@ -1591,8 +1602,10 @@ struct drm_tessera_vm_bind_op {
  * A mapping holds a reference to its object, which therefore survives the
  * closing of its handles. The mapping is valid while the object is on the
  * residency list of the file that owns the VM (MAKE_RESIDENT). Lists of other
- * files do not count. Otherwise accesses fault. While an object moves, jobs
- * wait. Its virtual addresses do not change.
+ * files do not count. Otherwise accesses fault. Closing the last handle takes
+ * the object off the list. Jobs can then access it until it moves, which may be
+ * at any time. While an object moves, jobs wait. Its virtual addresses do not
+ * change.
  *
  * Errors, with nothing changed:
  *
@@ -1665,7 +1678,8 @@ struct drm_tessera_bo_from_user {
  * struct drm_tessera_submit_vm - argument of DRM_IOCTL_TESSERA_SUBMIT_VM
  *
  * The device reads the commands at virtual addresses of the context's VM. Base
- * addresses of slots are virtual addresses, too. The commands run unprivileged.
+ * addresses of slots are virtual addresses, too: the program writes base and
+ * limit of each BIND_SLOT. The commands run unprivileged.
  * There is no allocation list: the job finds the objects that are mapped and on
  * the file's residency list when it is submitted. The kernel first brings
  * evicted objects of that list back, as MAKE_RESIDENT does: all of them, in
@@ -1675,15 +1689,15 @@ struct drm_tessera_bo_from_user {
  * Errors, with nothing run, in addition to those of &struct
  * drm_tessera_make_resident:
  *
- * - -ENOENT: unknown context or syncobj, or the context's VM is being
- *   destroyed.
+ * - -ENOENT: unknown context or syncobj, or the context is destroyed meanwhile.
  * - -EOPNOTSUPP: the context has no VM. (SUBMIT returns the same for a context
  *   with a VM.)
  * - -EINVAL: non-zero @flags or @pad; @cmds or @cmd_size not a multiple of 8;
  *   @cmd_size 0; a wait on a syncobj or timeline point without fence.
  * - -E2BIG: more commands or syncs than the limits.
  * - -EIO: the context was lost to a hang, a bad access or a reset of the
- *   device; the VM is lost; or an object on the list is lost.
+ *   device; the client is banned; the VM is lost; or an object on the list is
+ *   lost.
  * - -ENOMEM: the listed objects do not fit beside what other clients may keep
  *   (MAKE_RESIDENT without handles says how much to EVICT); other clients take
  *   the memory away repeatedly; or kernel memory is short.
