@@ -210,7 +210,7 @@ static struct kunit_case residency_list_tests[] = {
 };
 
 static struct kunit_suite residency_list_suite = {
-	.name = "tessera_residency_entry",
+	.name = "tessera_residency_list",
 	.init = lists_init,
 	.exit = lists_exit,
 	.test_cases = residency_list_tests,

@@ -148,7 +148,7 @@ FUNCTION_IS(tessera_placement_footprint, u64 (*)(const struct tessera_segment *s
 struct plan {
 	struct tessera_plan_map map;
 	struct tessera_plan_map_seg seg;
-	struct tessera_plan_map_node node[TESSERA_SURFACE_PAIR + 2];
+	struct tessera_plan_map_node node[TESSERA_SURFACE_PAIR_NUM + 2];
 };
 
 /*
@@ -165,15 +165,15 @@ static void test_same_path(struct kunit *test)
 	plan->map.seg = &plan->seg;
 	plan->map.node = plan->node;
 	plan->map.n_seg = 1;
-	plan->map.n_node = TESSERA_SURFACE_PAIR;
+	plan->map.n_node = TESSERA_SURFACE_PAIR_NUM;
 	tessera_plan_map_reset(&plan->map, &segment);
-	for (i = 0; i < TESSERA_SURFACE_PAIR; i++) {
+	for (i = 0; i < TESSERA_SURFACE_PAIR_NUM; i++) {
 		u64 at = tessera_plan_map_find_hole(&plan->map, 0, BYTES, TSR_PAGE_SIZE, &prev);
 
 		KUNIT_EXPECT_EQ(test, at, i * BYTES);
 		tessera_plan_map_insert(&plan->map, prev, i, at, BYTES);
 	}
-	KUNIT_EXPECT_EQ(test, plan->seg.used, TESSERA_SURFACE_PAIR * BYTES);
+	KUNIT_EXPECT_EQ(test, plan->seg.used, TESSERA_SURFACE_PAIR_NUM * BYTES);
 }
 
 struct geometry_case {

@@ -23,8 +23,8 @@ struct tally {
 	unsigned long last_resort;
 	unsigned long moves;
 	unsigned long batches;
-	unsigned long in_windows;
-	unsigned long windows_late;
+	unsigned long in_batches;
+	unsigned long batches_late;
 	unsigned long more_parts;
 	unsigned long tight;
 	unsigned long tight_fit;
@@ -159,7 +159,7 @@ static void count(struct tally *t, const struct oracle_case *c, const struct tes
 }
 
 /* The same case in batches, alone and while other clients change memory. */
-static bool check_windows(struct oracle *o, u64 seed, const struct tessera_split_plan *whole,
+static bool check_batches(struct oracle *o, u64 seed, const struct tessera_split_plan *whole,
 			  struct tally *t, bool show)
 {
 	static struct oracle_case c;
@@ -178,8 +178,8 @@ static bool check_windows(struct oracle *o, u64 seed, const struct tessera_split
 			show_plan(&w.plan, 0);
 		}
 		t->batches += w.batches;
-		t->in_windows += w.batches > 1;
-		t->windows_late += change && w.plan.late_error == -ENOSPC;
+		t->in_batches += w.batches > 1;
+		t->batches_late += change && w.plan.late_error == -ENOSPC;
 		t->more_parts +=
 			!change && !whole->late_error && w.cur.done && w.cur.part > whole->n_parts;
 	}
@@ -226,7 +226,7 @@ static bool check_one(struct oracle *o, u64 seed, struct tally *t, bool show)
 		ok = false;
 	}
 	if (ok && !ret)
-		ok = check_windows(o, seed, &plan, t, show);
+		ok = check_batches(o, seed, &plan, t, show);
 	if (ok && seed % 4 == 0)
 		ok = check_tight(o, seed, t);
 	if (!ok)
@@ -259,10 +259,10 @@ int main(int argc, char **argv)
 	bad += t.parts > t.plain_parts || t.only_plain > i / 1000;
 	printf("# with moves %lu, with last resort %lu, refused by leak check %lu\n", t.moves,
 	       t.last_resort, t.leaks);
-	printf("# %lu windows, %lu cases in more than one, %lu late errors; more parts than in one "
+	printf("# %lu batches, %lu cases in more than one, %lu late errors; more parts than in one "
 	       "go "
 	       "%lu\n",
-	       t.batches, t.in_windows, t.windows_late, t.more_parts);
+	       t.batches, t.in_batches, t.batches_late, t.more_parts);
 	printf("# %lu tight cases, %lu of them fit\n", t.tight, t.tight_fit);
 	printf("%s 1 - SPLIT-1 SPLIT-3 SPLIT-9 SPLIT-11 SPLIT-13 SPLIT-16 SPLIT-17 SPLIT-18 "
 	       "SPLIT-24 SPLIT-25 SPLIT-32 SPLIT-34 SCHED-6: %lu random cases against the oracle\n",

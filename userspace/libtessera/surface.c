@@ -11,7 +11,7 @@
 enum {
 	GPU,
 	TWIN,
-	SURFACE_PAIR
+	NUM_SURFACE_BOS
 };
 
 enum {
@@ -93,17 +93,17 @@ static int describe(struct tessera_surface *s, const struct tessera_surface_desc
 /* One ioctl creates both objects or none. */
 static int create_surface_pair(struct tessera_surface *s, const struct tessera_surface_desc *desc)
 {
-	struct drm_tessera_bo_create creates[SURFACE_PAIR];
-	struct drm_tessera_bo_private privates[SURFACE_PAIR];
+	struct drm_tessera_bo_create creates[NUM_SURFACE_BOS];
+	struct drm_tessera_bo_private privates[NUM_SURFACE_BOS];
 	struct drm_tessera_bo_create_twins args = {
 		.bos = {
 			.stride = sizeof(creates[0]),
-			.count = SURFACE_PAIR,
+			.count = NUM_SURFACE_BOS,
 			.array = (uintptr_t)creates,
 		},
 		.private_data = {
 			.stride = sizeof(privates[0]),
-			.count = SURFACE_PAIR,
+			.count = NUM_SURFACE_BOS,
 			.array = (uintptr_t)privates,
 		},
 	};

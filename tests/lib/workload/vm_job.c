@@ -138,12 +138,12 @@ static void bind_buffer(struct recorder *rec, uint32_t slot, uint64_t address, u
 	tsr_cmd_bind_address(&rec->cmd, slot, address, bytes, write);
 }
 
-static void bind_view(struct recorder *rec, uint32_t slot, const struct wv_extent *extent,
+static void bind_view(struct recorder *rec, uint32_t slot, const struct wv_span *span,
 		      const struct wl_view *view)
 {
 	const struct tsr_surface *surface = &view->surface;
-	uint64_t base = extent->address + surface->offset;
-	uint64_t limit = extent->bytes.bo.size - surface->offset;
+	uint64_t base = span->address + surface->offset;
+	uint64_t limit = span->bytes.bo.size - surface->offset;
 	uint32_t *p = tsr_cmd_packet(&rec->cmd, TSR_OP_BIND_SLOT, 0, TSR_BIND_SLOT_DWORDS);
 
 	p[1] = slot;
@@ -240,17 +240,16 @@ static void emit_draw(struct recorder *rec, const struct wl_op *op)
 
 /* ---- drawing a job --------------------------------------------------- */
 
-static void note_uses(struct wv *wv, uint8_t *uses, const struct wv_extent *extent, uint8_t how)
+static void note_uses(struct wv *wv, uint8_t *uses, const struct wv_span *span, uint8_t how)
 {
-	for (uint32_t i = 0; i < extent->count; i++)
-		if (extent->pages[i].object)
-			uses[extent->pages[i].object - wv->objects] |= how;
+	for (uint32_t i = 0; i < span->count; i++)
+		if (span->pages[i].object)
+			uses[span->pages[i].object - wv->objects] |= how;
 }
 
-static void pick_view(struct wv *wv, struct wv_extent *extent, struct wl_view *view,
-		      uint32_t access)
+static void pick_view(struct wv *wv, struct wv_span *span, struct wl_view *view, uint32_t access)
 {
-	wl_pick_view(wv->dice, &extent->bytes, view);
+	wl_pick_view(wv->dice, &span->bytes, view);
 	view->surface.access = access;
 }
 
@@ -267,14 +266,14 @@ static bool pick_source(struct wv *wv, struct wv_vm *vm, struct wv_op *op)
 {
 	struct wl_op *o = &op->op;
 
-	if (wv_pick(wv, 4) == 0 || !wv_extent_pick(wv, vm, false, &op->src))
+	if (wv_pick(wv, 4) == 0 || !wv_span_pick(wv, vm, false, &op->src))
 		return false;
 	for (uint32_t i = 0; i < 8; i++) {
 		pick_view(wv, &op->src, &o->src, TSR_SURF_READ);
 		if (o->src.texel == o->dst.texel)
 			return true;
 	}
-	wv_extent_free(&op->src);
+	wv_span_free(&op->src);
 	o->src = (struct wl_view){ 0 };
 	return false;
 }
@@ -334,7 +333,7 @@ static void draw_op(struct wv *wv, struct wv_vm *vm, struct recorder *rec)
 
 	*op = (struct wv_op){ 0 };
 	wv->mark++;
-	if (!wv_extent_pick(wv, vm, true, &op->dst))
+	if (!wv_span_pick(wv, vm, true, &op->dst))
 		return;
 	pick_target(wv, op);
 	op->op.copy = pick_source(wv, vm, op);
@@ -351,8 +350,8 @@ static void forget_ops(struct wv *wv)
 	while (wv->num_ops) {
 		struct wv_op *op = &wv->ops[--wv->num_ops];
 
-		wv_extent_free(&op->dst);
-		wv_extent_free(&op->src);
+		wv_span_free(&op->dst);
+		wv_span_free(&op->src);
 	}
 }
 
@@ -361,11 +360,11 @@ static void apply_ops(struct wv *wv)
 	for (uint32_t i = 0; i < wv->num_ops; i++) {
 		struct wv_op *op = &wv->ops[i];
 
-		wv_extent_gather(&op->dst);
+		wv_span_gather(&op->dst);
 		if (op->op.copy)
-			wv_extent_gather(&op->src);
+			wv_span_gather(&op->src);
 		wl_apply_op(&op->op);
-		wv_extent_scatter(&op->dst);
+		wv_span_scatter(&op->dst);
 	}
 }
 
@@ -471,7 +470,7 @@ void wv_fault(struct wv *wv)
 	wv->sum.faults++;
 }
 
-void wv_check_extent(struct wv *wv, struct wv_vm *vm, struct wv_extent *from)
+void wv_check_span(struct wv *wv, struct wv_vm *vm, struct wv_span *from)
 {
 	struct recorder rec;
 	uint32_t words;
@@ -485,22 +484,22 @@ void wv_check_extent(struct wv *wv, struct wv_vm *vm, struct wv_extent *from)
 	if (run(wv, vm, &rec, 0)) {
 		wv_reap(wv, 0);
 		tsr_invalidate_cache(&wv->devs[vm->file], &vm->staging);
-		wv_extent_gather(from);
+		wv_span_gather(from);
 		wl_compare(wv->dice, &from->bytes, "job at addresses", vm->staging.map, 0,
 			   from->bytes.bo.size);
 		wv->sum.checks++;
 	} else {
 		wv_make_space(wv, vm->file);
 	}
-	wv_extent_free(from);
+	wv_span_free(from);
 }
 
 void wv_check_some(struct wv *wv)
 {
 	struct wv_vm *vm = wv_pick_vm(wv);
-	struct wv_extent from;
+	struct wv_span from;
 
 	wv->mark++;
-	if (wv_extent_pick(wv, vm, false, &from))
-		wv_check_extent(wv, vm, &from);
+	if (wv_span_pick(wv, vm, false, &from))
+		wv_check_span(wv, vm, &from);
 }

@@ -281,11 +281,11 @@ static void check_private(struct wv *wv, struct wv_object *object)
 	arena = wv_pick(wv, WV_ARENAS);
 	wv_bind_whole(wv, object->vm, arena, object);
 	for (uint32_t at = 0; at < pages && object->listed[object->owner]; at += count) {
-		struct wv_extent extent;
+		struct wv_span span;
 
-		count = pages - at < WV_EXTENT_PAGES ? pages - at : WV_EXTENT_PAGES;
-		wv_extent_at(object->vm, arena, at, count, &extent);
-		wv_check_extent(wv, object->vm, &extent);
+		count = pages - at < WV_SPAN_PAGES ? pages - at : WV_SPAN_PAGES;
+		wv_span_at(object->vm, arena, at, count, &span);
+		wv_check_span(wv, object->vm, &span);
 	}
 	if (object->wl->bo.map)
 		wl_compare(owner(wv, object), object->wl, "CPU", object->wl->bo.map, 0,

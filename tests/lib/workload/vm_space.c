@@ -49,7 +49,7 @@ void wv_vm_open(struct wv *wv, struct wv_vm *vm)
 	else
 		vm->cmds = tsr_bo_new(dev, CMD_BYTES, tsr_bit(tsr_seg_visible(dev)) | gart,
 				      DRM_TESSERA_BO_CPU_ACCESS);
-	vm->staging = tsr_bo_new(dev, WV_EXTENT_PAGES * WV_PAGE, gart, cached);
+	vm->staging = tsr_bo_new(dev, WV_SPAN_PAGES * WV_PAGE, gart, cached);
 	tsr_bo_map(dev, &vm->cmds);
 	tsr_bo_map(dev, &vm->staging);
 	handles[0] = vm->cmds.handle;
@@ -198,7 +198,7 @@ void wv_forget(struct wv *wv, const struct wv_object *object)
 	}
 }
 
-/* ---- runs ------------------------------------------------------------ */
+/* ---- spans ------------------------------------------------------------ */
 
 bool wv_reaches(const struct wv_vm *vm, const struct wv_page *page, bool write)
 {
@@ -228,24 +228,23 @@ static uint32_t mark_pages(struct wv *wv, const struct wv_page *pages, uint32_t 
 	return count;
 }
 
-void wv_extent_at(struct wv_vm *vm, uint32_t arena, uint32_t at, uint32_t count,
-		  struct wv_extent *extent)
+void wv_span_at(struct wv_vm *vm, uint32_t arena, uint32_t at, uint32_t count, struct wv_span *span)
 {
-	*extent = (struct wv_extent){
+	*span = (struct wv_span){
 		.pages = &vm->pages[arena][at],
 		.count = count,
 		.address = arenas[arena] + at * WV_PAGE,
 		.bytes.bo.size = count * WV_PAGE,
 	};
-	extent->bytes.model = calloc(count, WV_PAGE);
-	require(extent->bytes.model);
+	span->bytes.model = calloc(count, WV_PAGE);
+	require(span->bytes.model);
 }
 
-bool wv_extent_pick(struct wv *wv, struct wv_vm *vm, bool write, struct wv_extent *extent)
+bool wv_span_pick(struct wv *wv, struct wv_vm *vm, bool write, struct wv_span *span)
 {
 	for (uint32_t i = 0; i < 16; i++) {
 		uint32_t arena = wv_pick(wv, WV_ARENAS), at = wv_pick(wv, WV_ARENA_PAGES);
-		uint32_t most = 1 + wv_pick(wv, wv_pick(wv, 4) ? 24 : WV_EXTENT_PAGES), count = 0;
+		uint32_t most = 1 + wv_pick(wv, wv_pick(wv, 4) ? 24 : WV_SPAN_PAGES), count = 0;
 		const struct wv_page *pages = vm->pages[arena];
 
 		while (at < WV_ARENA_PAGES && !wv_reaches(vm, &pages[at], write))
@@ -256,17 +255,17 @@ bool wv_extent_pick(struct wv *wv, struct wv_vm *vm, bool write, struct wv_exten
 		count = mark_pages(wv, pages + at, count, write);
 		if (!count)
 			continue;
-		wv_extent_at(vm, arena, at, count, extent);
-		extent->bytes.writes = write;
+		wv_span_at(vm, arena, at, count, span);
+		span->bytes.writes = write;
 		return true;
 	}
 	return false;
 }
 
-void wv_extent_free(struct wv_extent *extent)
+void wv_span_free(struct wv_span *span)
 {
-	free(extent->bytes.model);
-	extent->bytes.model = NULL;
+	free(span->bytes.model);
+	span->bytes.model = NULL;
 }
 
 bool wv_bad_pick(struct wv *wv, struct wv_vm *vm, uint64_t *address)
@@ -303,21 +302,21 @@ static void move_page(const struct wv_page *page, uint8_t *bytes, bool gather)
 	}
 }
 
-void wv_extent_gather(struct wv_extent *extent)
+void wv_span_gather(struct wv_span *span)
 {
-	for (uint32_t i = 0; i < extent->count; i++) {
-		uint8_t *bytes = extent->bytes.model + i * WV_PAGE;
+	for (uint32_t i = 0; i < span->count; i++) {
+		uint8_t *bytes = span->bytes.model + i * WV_PAGE;
 
-		if (extent->pages[i].object)
-			move_page(&extent->pages[i], bytes, true);
+		if (span->pages[i].object)
+			move_page(&span->pages[i], bytes, true);
 		else
 			memset(bytes, 0, WV_PAGE);
 	}
 }
 
-void wv_extent_scatter(const struct wv_extent *extent)
+void wv_span_scatter(const struct wv_span *span)
 {
-	for (uint32_t i = 0; i < extent->count; i++)
-		if (extent->pages[i].object)
-			move_page(&extent->pages[i], extent->bytes.model + i * WV_PAGE, false);
+	for (uint32_t i = 0; i < span->count; i++)
+		if (span->pages[i].object)
+			move_page(&span->pages[i], span->bytes.model + i * WV_PAGE, false);
 }

@@ -28,7 +28,7 @@
 #define WV_CONTEXTS 2 /* of each VM */
 #define WV_ARENAS 4 /* address ranges that things are mapped in */
 #define WV_ARENA_PAGES 1024
-#define WV_EXTENT_PAGES 256
+#define WV_SPAN_PAGES 256
 #define WV_PAGE KiB(4)
 #define WV_PENDING 12 /* submitted jobs, status not checked yet */
 #define WV_OPS 16 /* of a job, at most */
@@ -63,7 +63,7 @@ struct wv_vm {
 };
 
 /* Consecutive pages, and their bytes. */
-struct wv_extent {
+struct wv_span {
 	const struct wv_page *pages;
 	uint32_t count;
 	uint64_t address;
@@ -71,8 +71,8 @@ struct wv_extent {
 };
 
 struct wv_op {
-	struct wl_op op; /* its views refer to the runs below */
-	struct wv_extent dst, src;
+	struct wl_op op; /* its views refer to the spans below */
+	struct wv_span dst, src;
 };
 
 struct wv_job {
@@ -147,17 +147,17 @@ bool wv_reaches(const struct wv_vm *vm, const struct wv_page *page, bool write);
  * writing by this operation ends the range. A range for writing has no page
  * twice. The caller frees it.
  */
-bool wv_extent_pick(struct wv *wv, struct wv_vm *vm, bool write, struct wv_extent *extent);
+bool wv_span_pick(struct wv *wv, struct wv_vm *vm, bool write, struct wv_span *span);
 /* Draws a page that a job must not access. */
 bool wv_bad_pick(struct wv *wv, struct wv_vm *vm, uint64_t *address);
 /* The pages mapped there now, all of which jobs can read. */
-void wv_extent_at(struct wv_vm *vm, uint32_t arena, uint32_t at, uint32_t count,
-		  struct wv_extent *extent);
+void wv_span_at(struct wv_vm *vm, uint32_t arena, uint32_t at, uint32_t count,
+		struct wv_span *span);
 /* Maps an object at the beginning of an arena. */
 void wv_bind_whole(struct wv *wv, struct wv_vm *vm, uint32_t arena, struct wv_object *object);
-void wv_extent_free(struct wv_extent *extent);
-void wv_extent_gather(struct wv_extent *extent);
-void wv_extent_scatter(const struct wv_extent *extent);
+void wv_span_free(struct wv_span *span);
+void wv_span_gather(struct wv_span *span);
+void wv_span_scatter(const struct wv_span *span);
 
 /* ---- vm_job.c -------------------------------------------------------- */
 
@@ -167,7 +167,7 @@ void wv_job(struct wv *wv);
 void wv_fault(struct wv *wv);
 /* Reads random pages by a job, and compares them. */
 void wv_check_some(struct wv *wv);
-void wv_check_extent(struct wv *wv, struct wv_vm *vm, struct wv_extent *extent);
+void wv_check_span(struct wv *wv, struct wv_vm *vm, struct wv_span *span);
 /* Checks the oldest jobs until at most @left are pending. */
 void wv_reap(struct wv *wv, uint32_t left);
 /* Waits for all jobs that use the object. */

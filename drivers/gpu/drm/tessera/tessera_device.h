@@ -306,7 +306,7 @@ struct tessera_device {
 	struct tessera_value_pages *value_pages;
 	/** @contexts: all contexts of all clients */
 	struct tessera_contexts *contexts;
-	/** @processes: all open files */
+	/** @processes: all processes that are charged for memory */
 	struct tessera_processes *processes;
 	/** @kms: the display, or NULL */
 	struct tessera_kms *kms;

@@ -19,14 +19,14 @@
 #include "tessera_uobj.h"
 
 /**
- * tessera_uobj_resched() - yield, and check for a fatal signal
+ * tessera_uobj_check_abort() - yield, and check for a fatal signal
  * @unused: unused context of callbacks
  *
  * Called regularly from loops over lists of user space.
  *
  * Return: 0, or -EINTR for a fatal signal.
  */
-int tessera_uobj_resched(void *unused)
+int tessera_uobj_check_abort(void *unused)
 {
 	cond_resched();
 
@@ -44,7 +44,7 @@ static int copy_elements(void *dst, const struct drm_tessera_array *in, size_t o
 					    src + (size_t)i * in->stride, in->stride);
 		if (ret)
 			return ret == -E2BIG ? -EINVAL : ret;
-		ret = i % 1024 ? 0 : tessera_uobj_resched(NULL);
+		ret = i % 1024 ? 0 : tessera_uobj_check_abort(NULL);
 		if (ret)
 			return ret;
 	}
@@ -115,7 +115,7 @@ int tessera_uobj_get_bytes(void *dst, u64 user, size_t bytes)
 		part = min_t(size_t, bytes, SZ_1M);
 		if (copy_from_user(dst, u64_to_user_ptr(user), part))
 			return -EFAULT;
-		ret = tessera_uobj_resched(NULL);
+		ret = tessera_uobj_check_abort(NULL);
 	}
 
 	return ret;

@@ -8,12 +8,12 @@
  * gone.
  *
  * Memory is shared among processes, not among files. Each account is charged to
- * one process, its process. The process is the process that first makes
- * something through the file, or submits through it. A display server that
- * opens a file and passes it to a program is not charged for it. A file that
- * children inherit stays charged to the parent. A process gains nothing by
- * opening more files. A process lives as long as one of its accounts, even
- * after the process has exited.
+ * one process: the first that makes something through the file, or submits
+ * through it. A display server that opens a file and passes it to a program is
+ * not charged for it. A file that children inherit stays charged to the parent.
+ * A process gains nothing by opening more files. A &struct tessera_process
+ * lives as long as one of its accounts, even after the process itself has
+ * exited.
  *
  * One leaf mutex in &struct tessera_processes protects the use of memory, the
  * demand, the list of processes and their fair shares (SEG-8, SEG-9; the
@@ -83,7 +83,8 @@ void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u6
  * tessera_account_create() - create an account
  * @tdev: the device
  *
- * Return: the account with one reference and no process yet, or an ERR_PTR().
+ * Return: the account with one reference, charged to no process yet, or an
+ * ERR_PTR().
  */
 struct tessera_account *tessera_account_create(struct tessera_device *tdev)
 {
@@ -130,11 +131,11 @@ static void add_process_locked(struct tessera_processes *processes, struct tesse
 }
 
 /**
- * tessera_account_bind() - make the calling process the process of an account
+ * tessera_account_bind() - charge an account to the calling process
  * @account: the account
  *
  * Call this before the account is charged for the first time. Does nothing if
- * the account has a process already.
+ * the account is charged to a process already.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -229,7 +230,8 @@ static void put_process_locked(struct tessera_device *tdev, struct tessera_proce
 }
 
 /**
- * tessera_account_is_mine() - whether the calling process is the process
+ * tessera_account_is_mine() - whether an account is charged to the calling
+ * process
  * @account: the account
  *
  * Return: true if it is.
@@ -347,7 +349,8 @@ void tessera_account_unpin(struct tessera_account *account, u64 bytes)
  * @account: the account that uses memory there, or asks for it
  * @seg_index: index of the segment
  *
- * The process of the account competes for the segment until the demand expires.
+ * The process that the account is charged to competes for the segment until the
+ * demand expires.
  */
 void tessera_account_note_demand(struct tessera_account *account, u32 seg_index)
 {

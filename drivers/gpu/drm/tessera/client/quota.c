@@ -72,10 +72,10 @@ static void quota_wake(struct tessera_quota *quota)
  */
 static bool quota_try(struct tessera_quota *quota, long bytes)
 {
-	long limit = quota->limit - quota->limit / 16, have = atomic_long_read(&quota->bytes);
+	long usable = quota->limit - quota->limit / 16, have = atomic_long_read(&quota->bytes);
 
 	do {
-		if (have && have + bytes > limit)
+		if (have && have + bytes > usable)
 			return false;
 	} while (!atomic_long_try_cmpxchg(&quota->bytes, &have, have + bytes));
 

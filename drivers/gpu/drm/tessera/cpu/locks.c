@@ -298,7 +298,7 @@ int tessera_locks_add(struct tessera_bo *bo, struct drm_file *file, enum tessera
  * tessera_locks_exclude_memory() - ask whether a client's own locks exclude an
  * object from memory segments
  * @bo: the object; final only under its reservation
- * @file: the client
+ * @file: the open file
  *
  * Locks of other files do not count (LOCK-30). They may belong to a client that
  * has exported the object to this one, or imported it from this one.
@@ -326,7 +326,7 @@ bool tessera_locks_exclude_memory(struct tessera_bo *bo, struct drm_file *file)
  * tessera_locks_exclude_jobs() - ask whether a client's own locks keep its jobs
  * from using an object
  * @bo: the object; final only under its reservation
- * @file: the client
+ * @file: the open file
  * @write: the job writes it
  *
  * Return: true if the locks exclude it from memory segments and no aperture

@@ -29,14 +29,14 @@ struct ttm_buffer_object;
 #define TESSERA_DEP_CHECK_RECORDS	8
 
 /**
- * struct tessera_job_record - record of one queued job
+ * struct tessera_dep_check_entry - one queued job
  */
-struct tessera_job_record {
+struct tessera_dep_check_entry {
 	/** @fence: the job's fence, with a reference; NULL: unused entry */
 	struct dma_fence *fence;
 	/** @kind: kind of access, TESSERA_DEP_CHECK_* */
 	u32 kind;
-	/** @stamp: the job's number within the job record */
+	/** @stamp: the job's number within the checker */
 	u64 stamp;
 };
 
@@ -55,7 +55,7 @@ struct tessera_dep_check {
 	 */
 	bool written;
 	/** @records: the recorded jobs */
-	struct tessera_job_record records[TESSERA_DEP_CHECK_RECORDS];
+	struct tessera_dep_check_entry records[TESSERA_DEP_CHECK_RECORDS];
 #endif
 };
 
@@ -120,10 +120,10 @@ static inline void tessera_dep_check_idle(struct tessera_dep_check *dep_check, u
 /* debug/stale_map.c */
 
 #if IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG)
-void tessera_mapped_check(struct ttm_buffer_object *tbo, u32 id, u64 first, u64 pages);
+void tessera_stale_map_check_pages(struct ttm_buffer_object *tbo, u32 id, u64 first, u64 pages);
 #else
-static inline void tessera_mapped_check(struct ttm_buffer_object *tbo, u32 id, u64 first,
-					u64 pages)
+static inline void tessera_stale_map_check_pages(struct ttm_buffer_object *tbo, u32 id, u64 first,
+						 u64 pages)
 {
 }
 #endif

@@ -2,18 +2,18 @@
 /**
  * DOC: dependency checks
  *
- * A job record lists the jobs that access an object, to check the dependencies
- * of later jobs. It exists only with CONFIG_DRM_TESSERA_DEBUG. Jobs are ordered
- * by the fences in reservations. A fence that is missing there, or looked up
- * with the wrong usage, leads to wrong bytes at some later time. A job record
- * gets the fence of each queued job as well. The dependencies that a new job
- * has collected, or the waits that a thread has done, are compared with the job
- * record. Each missing dependency is thus reported at once, whether or not the
- * jobs happen to run in the wrong order.
+ * A dependency checker lists the jobs that access an object, to check the
+ * dependencies of later jobs. It exists only with CONFIG_DRM_TESSERA_DEBUG.
+ * Jobs are ordered by the fences in reservations. A fence that is missing
+ * there, or looked up with the wrong usage, leads to wrong bytes at some later
+ * time. The checker gets the fence of each queued job as well. The dependencies
+ * that a new job has collected, or the waits that a thread has done, are
+ * compared with its entries. Each missing dependency is thus reported at once,
+ * whether or not the jobs happen to run in the wrong order.
  *
- * Page tables have a job record, too. Their updates count as moves.
+ * Page tables have a dependency checker, too. Their updates count as moves.
  *
- * A job record drops the records of jobs that a newer job waits for. If it is
+ * A checker drops the entries of jobs that a newer job waits for. If it is
  * full, it drops the oldest reader.
  */
 
@@ -25,8 +25,8 @@
 #include "exec/exec.h"
 
 /**
- * tessera_dep_check_init() - set up an empty job record
- * @dep_check: the job record
+ * tessera_dep_check_init() - set up an empty dependency checker
+ * @dep_check: the dependency checker
  */
 void tessera_dep_check_init(struct tessera_dep_check *dep_check)
 {
@@ -35,7 +35,7 @@ void tessera_dep_check_init(struct tessera_dep_check *dep_check)
 
 /**
  * tessera_dep_check_fini() - drop all records
- * @dep_check: the job record; it has no users left
+ * @dep_check: the dependency checker; it has no users left
  */
 void tessera_dep_check_fini(struct tessera_dep_check *dep_check)
 {
@@ -59,9 +59,9 @@ static u32 is_behind(u32 kind)
 }
 
 /* The record to use for a new job: an unused one, or else the oldest. */
-static struct tessera_job_record *oldest_record(struct tessera_dep_check *dep_check)
+static struct tessera_dep_check_entry *oldest_record(struct tessera_dep_check *dep_check)
 {
-	struct tessera_job_record *oldest = &dep_check->records[0];
+	struct tessera_dep_check_entry *oldest = &dep_check->records[0];
 	u32 i;
 
 	for (i = 0; i < TESSERA_DEP_CHECK_RECORDS; i++) {
@@ -76,7 +76,7 @@ static struct tessera_job_record *oldest_record(struct tessera_dep_check *dep_ch
 
 /**
  * tessera_dep_check_add() - record a queued job
- * @dep_check: the job record of the object or page tables that the job
+ * @dep_check: the dependency checker of the object or page tables that the job
  *	accesses. The job's fence is already where other jobs look for it
  * @kind: kind of access, one of TESSERA_DEP_CHECK_*
  * @fence: the job's fence; the caller keeps its reference
@@ -84,7 +84,7 @@ static struct tessera_job_record *oldest_record(struct tessera_dep_check *dep_ch
 void tessera_dep_check_add(struct tessera_dep_check *dep_check, u32 kind, struct dma_fence *fence)
 {
 	struct dma_fence *over[TESSERA_DEP_CHECK_RECORDS + 1] = { };
-	struct tessera_job_record *record;
+	struct tessera_dep_check_entry *record;
 	u32 i;
 
 	spin_lock(&dep_check->lock);
@@ -95,7 +95,7 @@ void tessera_dep_check_add(struct tessera_dep_check *dep_check, u32 kind, struct
 	}
 	record = oldest_record(dep_check);
 	over[TESSERA_DEP_CHECK_RECORDS] = record->fence;
-	*record = (struct tessera_job_record) {
+	*record = (struct tessera_dep_check_entry) {
 		.fence = dma_fence_get(fence), .kind = kind, .stamp = ++dep_check->stamp,
 	};
 	if (kind != TESSERA_DEP_CHECK_READ)
@@ -108,7 +108,7 @@ void tessera_dep_check_add(struct tessera_dep_check *dep_check, u32 kind, struct
 
 /**
  * tessera_dep_check_stamp() - get the number of the last queued job
- * @dep_check: the job record
+ * @dep_check: the dependency checker
  *
  * Return: the number, for tessera_dep_check_idle().
  */
@@ -126,7 +126,7 @@ u64 tessera_dep_check_stamp(struct tessera_dep_check *dep_check)
 /**
  * tessera_dep_check_is_written() - test whether an object was written after its
  * last move
- * @dep_check: the object's job record; its reservation is held
+ * @dep_check: the object's dependency checker; its reservation is held
  *
  * Return: true if a job that writes the object was queued after its last move.
  */
@@ -144,7 +144,7 @@ static const char *kind_name(u32 kind)
 static void check(struct tessera_dep_check *dep_check, u32 kinds,
 		  const struct tessera_fences *waits, u64 stamp, u32 id, const char *who)
 {
-	struct tessera_job_record *record;
+	struct tessera_dep_check_entry *record;
 	struct dma_fence *fence;
 	u32 i, kind;
 
@@ -166,8 +166,8 @@ static void check(struct tessera_dep_check *dep_check, u32 kinds,
 
 /**
  * tessera_dep_check_job() - warn about missing dependencies of a job
- * @dep_check: the job record of the object or page tables; its reservation or
- *	lock is held
+ * @dep_check: the dependency checker of the object or page tables; its
+ *	reservation or lock is held
  * @kinds: the kinds of access that @job has to wait for
  * @job: the job, not armed, with all its dependencies
  * @id: id of the object, for the warning; 0 for page tables
@@ -180,7 +180,7 @@ void tessera_dep_check_job(struct tessera_dep_check *dep_check, u32 kinds, struc
 
 /**
  * tessera_dep_check_fences() - warn about missing dependencies of a fence
- * @dep_check: the job record of the object
+ * @dep_check: the dependency checker of the object
  * @kinds: the kinds of access that the fence has to wait for
  * @fences: the fences that it waits for
  * @id: id of the object
@@ -193,7 +193,7 @@ void tessera_dep_check_fences(struct tessera_dep_check *dep_check, u32 kinds,
 
 /**
  * tessera_dep_check_idle() - warn about a missing wait of a thread
- * @dep_check: the job record of the object
+ * @dep_check: the dependency checker of the object
  * @kinds: the kinds of access that must have ended
  * @stamp: last job to check: the result of tessera_dep_check_stamp() before the
  *	wait, or U64_MAX

@@ -58,13 +58,14 @@ static unsigned long first_mapped(struct vm_area_struct *vma, unsigned long firs
 }
 
 /**
- * tessera_mapped_check() - warn about a CPU mapping of part of an object
+ * tessera_stale_map_check_pages() - warn about a CPU mapping of part of an
+ * object
  * @tbo: the object, reservation held
  * @id: the id of the object
  * @first: first page of the part, which was just unmapped
  * @pages: number of pages in the part
  */
-void tessera_mapped_check(struct ttm_buffer_object *tbo, u32 id, u64 first, u64 pages)
+void tessera_stale_map_check_pages(struct ttm_buffer_object *tbo, u32 id, u64 first, u64 pages)
 {
 	struct address_space *mapping = tbo->bdev->dev_mapping;
 	struct drm_vma_offset_node *node = &tbo->base.vma_node;

@@ -486,7 +486,7 @@ void tessera_job_add_range(struct tessera_job *job, struct tessera_ib *ib,
 int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence);
 void tessera_job_charge(struct tessera_job *job, long bytes);
 struct dma_fence *tessera_job_next_wait(struct tessera_job *job);
-bool tessera_job_owns_fence(struct tessera_device *tdev, struct dma_fence *fence);
+bool tessera_fence_is_own(struct tessera_device *tdev, struct dma_fence *fence);
 int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 			 enum dma_resv_usage usage);
 void tessera_job_run_after(struct tessera_job *job, struct tessera_job *prev);

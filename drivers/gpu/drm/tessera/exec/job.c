@@ -341,14 +341,14 @@ struct dma_fence *tessera_job_next_wait(struct tessera_job *job)
 }
 
 /**
- * tessera_job_owns_fence() - test whether a fence belongs to a job of this
+ * tessera_fence_is_own() - test whether a fence belongs to a job of this
  * device
  * @tdev: the device
  * @fence: the fence, not a container
  *
  * Return: true if a job of the device signals it; false for a foreign fence.
  */
-bool tessera_job_owns_fence(struct tessera_device *tdev, struct dma_fence *fence)
+bool tessera_fence_is_own(struct tessera_device *tdev, struct dma_fence *fence)
 {
 	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
 	u32 i;
@@ -380,7 +380,7 @@ int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 	int ret = 0;
 
 	dma_resv_for_each_fence(&cursor, resv, usage, fence) {
-		if (!tessera_job_owns_fence(job->engine->tdev, fence))
+		if (!tessera_fence_is_own(job->engine->tdev, fence))
 			continue;
 		ret = tessera_job_add_dependency(job, dma_fence_get(fence));
 		if (ret)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: twins
+ * DOC: surface pairs
  *
  * Create the two objects of a surface pair. A surface that the GPU has swizzled
  * in a segment whose raw layout the CPU would see needs two allocations
  * (SWZ-18). The GPU uses one and the CPU the other, its twin. User space copies
  * between them with jobs. This file creates both or neither. Afterwards each is
- * an ordinary object, and only the lock code knows twins (cpu/lock.c). Called
- * by the ioctl with no lock held.
+ * an ordinary object, and only the lock code knows of pairs (cpu/lock.c).
+ * Called by the ioctl with no lock held.
  */
 
 #include <drm/drm_file.h>
@@ -48,7 +48,7 @@ static int surface_pair_interpret(struct tessera_device *tdev, struct drm_tesser
 	const u64 sizes[] = { args[0].size, args[1].size };
 	int ret;
 
-	static_assert(ARRAY_SIZE(sizes) == TESSERA_SURFACE_PAIR);
+	static_assert(ARRAY_SIZE(sizes) == TESSERA_SURFACE_PAIR_NUM);
 
 	ret = tessera_surface_pair_check(privs, sizes);
 	if (tessera_ioctl_bad(tdev, ret))
@@ -91,7 +91,7 @@ int tessera_surface_pair_create(struct tessera_device *tdev, struct drm_file *fi
 				struct drm_tessera_bo_create *args,
 				const struct tessera_private *privs)
 {
-	struct tessera_bo *bos[TESSERA_SURFACE_PAIR];
+	struct tessera_bo *bos[TESSERA_SURFACE_PAIR_NUM];
 	int ret;
 
 	ret = surface_pair_interpret(tdev, args, privs);

@@ -29,7 +29,7 @@
  * tessera_ioctl_bo_create() - create a buffer object
  * @drm: the device
  * @data: &struct drm_tessera_bo_create
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, or
  * * -EINVAL, -ENOENT: see the struct
@@ -68,9 +68,9 @@ static int surface_pair_get_data(const struct drm_tessera_bo_create_twins *args,
 {
 	int ret;
 
-	ret = tessera_uobj_get_array(&args->bos, bos, TESSERA_SURFACE_PAIR);
+	ret = tessera_uobj_get_array(&args->bos, bos, TESSERA_SURFACE_PAIR_NUM);
 	if (!ret)
-		ret = tessera_uobj_get_array(&args->private_data, privs, TESSERA_SURFACE_PAIR);
+		ret = tessera_uobj_get_array(&args->private_data, privs, TESSERA_SURFACE_PAIR_NUM);
 
 	return ret;
 }
@@ -79,7 +79,7 @@ static int surface_pair_get_data(const struct drm_tessera_bo_create_twins *args,
  * tessera_ioctl_bo_create_twins() - create the two objects of one surface
  * @drm: the device
  * @data: &struct drm_tessera_bo_create_twins
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, or one of the errors of the struct.
  */
@@ -92,12 +92,12 @@ int tessera_ioctl_bo_create_twins(struct drm_device *drm, void *data, struct drm
 	struct tessera_private *privs = NULL;
 	int ret;
 
-	static_assert(ARRAY_SIZE(args->handles) == TESSERA_SURFACE_PAIR);
+	static_assert(ARRAY_SIZE(args->handles) == TESSERA_SURFACE_PAIR_NUM);
 
 	memset(args->handles, 0, sizeof(args->handles));
 	if (tessera_ioctl_bad(tdev, args->flags || args->pad) ||
-	    tessera_ioctl_bad(tdev, args->bos.count != TESSERA_SURFACE_PAIR) ||
-	    tessera_ioctl_bad(tdev, args->private_data.count != TESSERA_SURFACE_PAIR))
+	    tessera_ioctl_bad(tdev, args->bos.count != TESSERA_SURFACE_PAIR_NUM) ||
+	    tessera_ioctl_bad(tdev, args->private_data.count != TESSERA_SURFACE_PAIR_NUM))
 		return -EINVAL;
 
 	ret = tessera_account_bind(tfile->account);
@@ -117,7 +117,7 @@ int tessera_ioctl_bo_create_twins(struct drm_device *drm, void *data, struct drm
 
 /**
  * tessera_ioctl_dumb_create() - &drm_driver.dumb_create
- * @file: the client
+ * @file: the open file
  * @drm: the device
  * @args: size and format; receives handle, pitch and bytes
  *
@@ -140,7 +140,7 @@ int tessera_ioctl_dumb_create(struct drm_file *file, struct drm_device *drm,
  * tessera_ioctl_bo_from_user() - create a buffer object from user memory
  * @drm: the device
  * @data: &struct drm_tessera_bo_from_user
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, or one of the errors of the struct.
  */
@@ -194,7 +194,7 @@ static int destroy_and_wait(struct drm_file *file, struct tessera_backlog *backl
  * tessera_ioctl_bo_destroy() - destroy a buffer object
  * @drm: the device
  * @data: &struct drm_tessera_bo_destroy
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, or one of the errors of the struct.
  */
@@ -219,7 +219,7 @@ int tessera_ioctl_bo_destroy(struct drm_device *drm, void *data, struct drm_file
  * tessera_ioctl_offer() - allow the contents of buffer objects to be dropped
  * @drm: the device
  * @data: &struct drm_tessera_offer
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, or one of the errors of the struct.
  */
@@ -252,7 +252,7 @@ int tessera_ioctl_offer(struct drm_device *drm, void *data, struct drm_file *fil
  * tessera_ioctl_reclaim() - end the offer of buffer objects
  * @drm: the device
  * @data: &struct drm_tessera_reclaim
- * @file: the client
+ * @file: the open file
  *
  * The list is written back once before anything is done, so that a bad address
  * fails the ioctl without effects.
@@ -282,7 +282,7 @@ int tessera_ioctl_reclaim(struct drm_device *drm, void *data, struct drm_file *f
  * tessera_ioctl_lock() - let the CPU access an object
  * @drm: the device
  * @data: &struct drm_tessera_lock
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, or one of the errors of the struct.
  */

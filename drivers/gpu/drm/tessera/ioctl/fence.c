@@ -18,7 +18,7 @@
  * tessera_ioctl_fence_create() - create a monitored fence
  * @drm: the device
  * @data: &struct drm_tessera_fence_create
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, -ENOSPC for too many fences, -EINVAL for an unknown flag, or -ENOMEM.
  */
@@ -39,7 +39,7 @@ int tessera_ioctl_fence_create(struct drm_device *drm, void *data, struct drm_fi
  * tessera_ioctl_fence_destroy() - destroy a monitored fence
  * @drm: the device
  * @data: &struct drm_tessera_fence_destroy
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, -ENOENT for an unknown fence, or -EINVAL for non-zero padding.
  */
@@ -58,7 +58,7 @@ int tessera_ioctl_fence_destroy(struct drm_device *drm, void *data, struct drm_f
  * tessera_ioctl_fence_signal() - raise the value of a monitored fence
  * @drm: the device
  * @data: &struct drm_tessera_fence_signal
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, or
  * * -ENOENT: unknown fence

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: clients
+ * DOC: open files
  *
- * A client is the state of an open file: contexts, VMs, monitored fences, a
- * residency list, and an account, which may outlive the client. Called by the
- * driver's open and postclose.
+ * &struct tessera_file is the state of an open file: contexts, VMs, monitored
+ * fences, a residency list, and an account, which may outlive the file. Called
+ * by the driver's open and postclose.
  */
 
 #include <linux/slab.h>
@@ -25,10 +25,10 @@
 #include "vm/vm.h"
 
 /**
- * to_tessera_file() - client of an open file
+ * to_tessera_file() - get the driver's state of an open file
  * @file: the file
  *
- * Return: the client.
+ * Return: the state.
  */
 struct tessera_file *to_tessera_file(struct drm_file *file)
 {
@@ -153,7 +153,7 @@ static void fdinfo_memory(struct drm_printer *p, struct tessera_file *tfile)
 /**
  * tessera_fdinfo_show() - print driver-specific lines of fdinfo
  * @p: the printer
- * @file: the client
+ * @file: the open file
  *
  * These lines of /proc/<pid>/fdinfo/<fd> follow those of the core, with the
  * names of drm-usage-stats.rst. Example::

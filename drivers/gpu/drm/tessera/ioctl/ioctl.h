@@ -30,7 +30,7 @@ struct tessera_file {
 	/** @tdev: the device */
 	struct tessera_device *tdev;
 	/**
-	 * @account: the account that the client is charged to; may outlive it
+	 * @account: the account that the file is charged to; may outlive it
 	 */
 	struct tessera_account *account;
 	/** @paging: its paging queue; holds a reference */

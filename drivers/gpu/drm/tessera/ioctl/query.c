@@ -222,7 +222,7 @@ static const query_fn queries[] = {
  * tessera_ioctl_query() - answer a query
  * @drm: the device
  * @data: &struct drm_tessera_query
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, or
  * * -EINVAL: unknown id, non-zero padding, bad stride

@@ -72,7 +72,7 @@ static int context_create(struct tessera_device *tdev, struct tessera_file *tfil
  * tessera_ioctl_context_create() - create a context
  * @drm: the device
  * @data: &struct drm_tessera_context_create
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, or
  * * -EINVAL: unknown flag or priority, both force-split flags, a seed without
@@ -115,7 +115,7 @@ int tessera_ioctl_context_create(struct drm_device *drm, void *data, struct drm_
  * tessera_ioctl_context_destroy() - destroy a context
  * @drm: the device
  * @data: &struct drm_tessera_context_destroy
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, -ENOENT for an unknown context, or -EINVAL for non-zero padding.
  */
@@ -135,7 +135,7 @@ int tessera_ioctl_context_destroy(struct drm_device *drm, void *data, struct drm
  * tessera_ioctl_context_status() - tell what has become of a context
  * @drm: the device
  * @data: &struct drm_tessera_context_status
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, -ENOENT for an unknown context, or -EINVAL for non-zero padding.
  */
@@ -252,7 +252,7 @@ static long submit_list_bytes(const struct drm_tessera_submit *args)
  * tessera_ioctl_submit() - run commands with a patch list
  * @drm: the device
  * @arg: &struct drm_tessera_submit
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, or one of the errors of the struct.
  */
@@ -319,7 +319,7 @@ static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
  * tessera_ioctl_submit_vm() - run commands at a virtual address
  * @drm: the device
  * @arg: the argument
- * @file: the client
+ * @file: the open file
  *
  * Return: see &struct drm_tessera_submit_vm.
  */

@@ -31,7 +31,7 @@
  * tessera_ioctl_vm_create() - create a VM
  * @drm: the device
  * @data: the argument
- * @file: the client
+ * @file: the open file
  *
  * Return: see &struct drm_tessera_vm_create.
  */
@@ -59,7 +59,7 @@ int tessera_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file 
  * tessera_ioctl_vm_destroy() - destroy a VM
  * @drm: the device
  * @data: the argument
- * @file: the client
+ * @file: the open file
  *
  * Return: see &struct drm_tessera_vm_destroy.
  */
@@ -97,7 +97,7 @@ static int bind_run(struct tessera_device *tdev, struct drm_file *file, u32 id,
  * tessera_ioctl_vm_bind() - change mappings of a VM
  * @drm: the device
  * @arg: the argument
- * @file: the client
+ * @file: the open file
  *
  * Return: see &struct drm_tessera_vm_bind.
  */
@@ -200,7 +200,7 @@ static int resident_run(struct drm_file *file, struct drm_tessera_make_resident 
  * tessera_ioctl_make_resident() - add objects to the residency list
  * @drm: the device
  * @data: &struct drm_tessera_make_resident
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, or one of the errors of the struct.
  */
@@ -231,7 +231,7 @@ int tessera_ioctl_make_resident(struct drm_device *drm, void *data, struct drm_f
  * tessera_ioctl_evict() - remove objects from the residency list
  * @drm: the device
  * @data: &struct drm_tessera_evict
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, or one of the errors of the struct.
  */
@@ -316,7 +316,7 @@ static void budget_fill(struct tessera_account *account, u32 indexes,
  * tessera_ioctl_budget() - ask for a budget, reserve memory, or ask to be notified
  * @drm: the device
  * @data: &struct drm_tessera_budget
- * @file: the client
+ * @file: the open file
  *
  * Return: 0, or one of the errors of the struct.
  */

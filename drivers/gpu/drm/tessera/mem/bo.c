@@ -136,7 +136,7 @@ static void bo_return_pages(struct ttm_buffer_object *tbo)
 		return;
 	dma_resv_iter_begin(&cursor, tbo->base.resv, DMA_RESV_USAGE_KERNEL);
 	dma_resv_for_each_fence_unlocked(&cursor, fence)
-		if (tessera_job_owns_fence(tdev, fence))
+		if (tessera_fence_is_own(tdev, fence))
 			tessera_wait_fence(TESSERA_WAIT_PAGES, fence, false, MAX_SCHEDULE_TIMEOUT);
 	dma_resv_iter_end(&cursor);
 	tessera_borrow_end(tbo, &to_tessera_bo(tbo)->borrow);
@@ -715,23 +715,24 @@ u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write)
 }
 
 /**
- * tessera_bo_pin_in_place() - pin an object at its place in a segment
- * @bo: the object, reservation held, in a segment that has accounted its bytes
- * as fixed
+ * tessera_bo_make_immovable() - pin an object at its place in a segment
+ * @bo: the object, reservation held, in a segment that has charged its bytes
+ * to the scanout limit
  */
-void tessera_bo_pin_in_place(struct tessera_bo *bo)
+void tessera_bo_make_immovable(struct tessera_bo *bo)
 {
-	WRITE_ONCE(bo->pinned_addr, tessera_bo_gpu_addr(bo));
+	WRITE_ONCE(bo->immovable_addr, tessera_bo_gpu_addr(bo));
 	ttm_bo_pin(&bo->tbo);
 	/* Pinning alone does not remove it from the LRU list of TTM. */
 	ttm_bo_move_to_lru_tail_unlocked(&bo->tbo);
 }
 
 /**
- * tessera_bo_unpin_in_place() - unpin an object
- * @bo: the object, reservation held; nothing happens unless it is fixed
+ * tessera_bo_make_movable() - unpin an object
+ * @bo: the object, reservation held; nothing happens unless it is
+ * immovable
  */
-void tessera_bo_unpin_in_place(struct tessera_bo *bo)
+void tessera_bo_make_movable(struct tessera_bo *bo)
 {
 	dma_resv_assert_held(bo->tbo.base.resv);
 	if (!tessera_bo_is_immovable(bo))
@@ -739,7 +740,7 @@ void tessera_bo_unpin_in_place(struct tessera_bo *bo)
 	tessera_manager_uncharge_scanout(tessera_manager_of(tessera_bo_device(bo),
 							    tessera_bo_segment(bo)->index),
 					 tessera_bo_bytes(bo));
-	WRITE_ONCE(bo->pinned_addr, 0);
+	WRITE_ONCE(bo->immovable_addr, 0);
 	ttm_bo_unpin(&bo->tbo);
 	ttm_bo_move_to_lru_tail_unlocked(&bo->tbo);
 }
@@ -789,13 +790,13 @@ void tessera_bo_unmap_pages(struct tessera_bo *bo, u64 first, u64 pages)
 }
 
 /**
- * tessera_bo_evict_placement() - return the placements to which an object is
+ * tessera_bo_evict_places() - return the placements to which an object is
  * evicted
  * @bo: the object, reservation held
  * @placement: receives the places, in order of preference; they belong to the
  * object
  */
-void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *placement)
+void tessera_bo_evict_places(struct tessera_bo *bo, struct ttm_placement *placement)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 	u32 skip = 0;

@@ -76,7 +76,7 @@ static struct tessera_page_users *users_of(struct tessera_bo *bo)
  * Returns the number of pages from @first that are contiguous on the bus, up to
  * @end or the limit of a command.
  */
-static u32 extent_of_pages(const struct ttm_tt *tt, u32 first, u32 end)
+static u32 contiguous_pages(const struct ttm_tt *tt, u32 first, u32 end)
 {
 	u32 num = 1;
 
@@ -105,7 +105,7 @@ static void maintain_lines(struct tessera_bo *bo, u64 offset, u64 bytes, u32 com
 	trace_tessera_cache_maintenance(bo->id, command, offset, bytes);
 	for (at = offset; at < end; at = next) {
 		page = at >> PAGE_SHIFT;
-		next = page + extent_of_pages(tt, page, DIV_ROUND_UP_ULL(end, PAGE_SIZE));
+		next = page + contiguous_pages(tt, page, DIV_ROUND_UP_ULL(end, PAGE_SIZE));
 		next = min(next << PAGE_SHIFT, end);
 		tessera_cache_maintain(tdev, tt->dma_address[page] + offset_in_page(at),
 				       next - at, command);

@@ -50,7 +50,7 @@ static struct dma_fence *find_pending(struct tessera_bo *bo)
 	struct dma_fence *fence;
 
 	dma_resv_for_each_fence(&cursor, bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, fence)
-		if (tessera_job_owns_fence(tdev, fence) && !dma_fence_is_signaled(fence))
+		if (tessera_fence_is_own(tdev, fence) && !dma_fence_is_signaled(fence))
 			return dma_fence_get(fence);
 
 	return NULL;

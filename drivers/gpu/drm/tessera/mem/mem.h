@@ -238,10 +238,10 @@ struct tessera_bo {
 	 */
 	unsigned int mapped;
 	/**
-	 * @pinned_addr: GPU address while it is scanned out or mapped by the
+	 * @immovable_addr: GPU address while it is scanned out or mapped by the
 	 * kernel, else 0; changes under resv
 	 */
-	u64 pinned_addr;
+	u64 immovable_addr;
 	/**
 	 * @dummy: page that CPU mappings show after unplug, or NULL; under resv
 	 */
@@ -415,7 +415,7 @@ static inline u32 tessera_bo_place_flags(const struct tessera_bo *bo)
  */
 static inline bool tessera_bo_is_immovable(const struct tessera_bo *bo)
 {
-	return READ_ONCE(bo->pinned_addr);
+	return READ_ONCE(bo->immovable_addr);
 }
 
 /* Checks whether a VM maps an object. The caller holds its reservation. */
@@ -496,12 +496,12 @@ void tessera_bo_exit(struct tessera_bo *bo, int idx);
 
 u32 tessera_bo_apertures(const struct tessera_bo *bo, bool write);
 u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write);
-void tessera_bo_pin_in_place(struct tessera_bo *bo);
-void tessera_bo_unpin_in_place(struct tessera_bo *bo);
+void tessera_bo_make_immovable(struct tessera_bo *bo);
+void tessera_bo_make_movable(struct tessera_bo *bo);
 int tessera_bo_to_system(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
 int tessera_bo_drop_pages(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
 void tessera_bo_unmap_pages(struct tessera_bo *bo, u64 first, u64 pages);
-void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *placement);
+void tessera_bo_evict_places(struct tessera_bo *bo, struct ttm_placement *placement);
 
 /* mem/backing.c */
 
@@ -604,7 +604,7 @@ void tessera_coherence_print(struct tessera_bo *bo, struct drm_printer *p);
 static inline void tessera_stale_map_check_part(struct tessera_bo *bo, u64 first, u64 pages)
 {
 	if (atomic_read(&bo->num_vmas))
-		tessera_mapped_check(&bo->tbo, bo->id, first, pages);
+		tessera_stale_map_check_pages(&bo->tbo, bo->id, first, pages);
 }
 
 static inline void tessera_stale_map_check(struct tessera_bo *bo)

@@ -627,7 +627,7 @@ static void within_finish(struct move *move, struct dma_fence *fence)
 	tessera_release_fences_set(&move->release_fences, fence);
 }
 
-static int within_extent(struct move *move)
+static int within_run(struct move *move)
 {
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(move->bo),
 							 move->to->index);
@@ -710,7 +710,7 @@ int tessera_move_within(struct tessera_bo *bo, u64 offset)
 	if (ret)
 		return ret;
 
-	return inside_end(&move, within_extent(&move), idx);
+	return inside_end(&move, within_run(&move), idx);
 }
 
 /**

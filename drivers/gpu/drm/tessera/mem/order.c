@@ -19,9 +19,9 @@
  * This happens once per object and use, however often other clients evict
  * meanwhile.
  *
- * Objects that are fixed, held by a split submission, or being destroyed stay
- * in the tree, and the iterator skips them. With &tessera_space_rules.passes it
- * returns held objects, too.
+ * Objects that are immovable, held by a split submission, or being destroyed
+ * stay in the tree, and the iterator skips them. With
+ * &tessera_space_rules.passes it returns held objects, too.
  */
 
 #include <linux/kref.h>

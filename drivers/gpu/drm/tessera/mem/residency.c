@@ -147,7 +147,7 @@ int tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage,
 		return 0;
 	dma_resv_iter_begin(&cursor, bo->tbo.base.resv, usage);
 	dma_resv_for_each_fence_unlocked(&cursor, fence) {
-		if (tessera_job_owns_fence(tdev, fence) || dma_fence_is_signaled(fence))
+		if (tessera_fence_is_own(tdev, fence) || dma_fence_is_signaled(fence))
 			continue;
 		ret = tessera_fences_add(found, fence);
 		if (ret)

@@ -127,7 +127,7 @@ static int bring_to(struct scanout *scanout, const struct tessera_segment *seg, 
 	if (ret)
 		tessera_manager_uncharge_scanout(mgr, tessera_bo_bytes(bo));
 	else
-		tessera_bo_pin_in_place(bo);
+		tessera_bo_make_immovable(bo);
 
 	return ret;
 }
@@ -300,7 +300,7 @@ static void mark_recently_used(struct tessera_bo *bo)
 	if (bo->shown || bo->mapped)
 		return;
 	WRITE_ONCE(bo->last_use, tessera_residency_next_stamp(tessera_bo_device(bo)));
-	tessera_bo_unpin_in_place(bo);
+	tessera_bo_make_movable(bo);
 }
 
 /**
@@ -349,7 +349,7 @@ int tessera_scanout_hold(struct tessera_bo *bo)
 
 		ret = tessera_manager_charge_scanout(mgr, tessera_bo_bytes(bo));
 		if (!ret)
-			tessera_bo_pin_in_place(bo);
+			tessera_bo_make_immovable(bo);
 	}
 	if (!ret)
 		bo->mapped++;
@@ -385,7 +385,7 @@ void tessera_scanout_drop(struct tessera_bo *bo)
  */
 u64 tessera_scanout_addr(struct tessera_bo *bo)
 {
-	return READ_ONCE(bo->pinned_addr);
+	return READ_ONCE(bo->immovable_addr);
 }
 
 /**
@@ -401,7 +401,7 @@ u64 tessera_scanout_addr(struct tessera_bo *bo)
 bool tessera_scanout_bar_offset(struct tessera_bo *bo, u64 *offset)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
-	u64 addr = READ_ONCE(bo->pinned_addr);
+	u64 addr = READ_ONCE(bo->immovable_addr);
 	u32 i;
 
 	for (i = 0; addr && i < tessera_segment_count(tdev); i++) {

@@ -41,7 +41,7 @@ static void tessera_ttm_evict_flags(struct ttm_buffer_object *tbo,
 	static const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
 
 	if (tessera_bo_is_tessera(tbo)) {
-		tessera_bo_evict_placement(to_tessera_bo(tbo), placement);
+		tessera_bo_evict_places(to_tessera_bo(tbo), placement);
 		return;
 	}
 	placement->num_placement = 1;
@@ -261,7 +261,7 @@ static void wait_for_jobs(struct tessera_bo *bo)
 	struct dma_fence *fence;
 
 	dma_resv_for_each_fence(&cursor, bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, fence)
-		if (tessera_job_owns_fence(tessera_bo_device(bo), fence))
+		if (tessera_fence_is_own(tessera_bo_device(bo), fence))
 			tessera_wait_fence(TESSERA_WAIT_SUSPEND, fence, false,
 					   MAX_SCHEDULE_TIMEOUT);
 }
@@ -308,7 +308,7 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 		dma_resv_lock(bo->tbo.base.resv, NULL);
 		/* Nothing is scanned out any more. */
 		if (!bo->mapped)
-			tessera_bo_unpin_in_place(bo);
+			tessera_bo_make_movable(bo);
 		/*
 		 * A pending move into an object's pages may read the lost
 		 * memory, even if the object is in no segment already.

@@ -223,7 +223,7 @@ static int bo_move_out(struct tessera_bo *bo)
 	struct ttm_operation_ctx ctx = { .interruptible = false };
 	int ret;
 
-	tessera_bo_unpin_in_place(bo);
+	tessera_bo_make_movable(bo);
 	bo->copy_valid = false;
 	if (!bo->dmabuf && !bo->pins && !bo->lent &&
 	    dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP))

@@ -61,7 +61,7 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
 		return 0;
 	if (tessera_bo_is_immovable(bo))
 		return -EBUSY;
-	tessera_bo_evict_placement(bo, &placement);
+	tessera_bo_evict_places(bo, &placement);
 	trace_tessera_evict(bo->id, seg->id, tessera_bo_segment_offset(bo),
 			    tessera_bo_bytes(bo), bo->account->id, reason);
 
@@ -488,7 +488,8 @@ static int choose_gap_locked(struct eviction *ev, u64 *start)
 		return -ENOSPC;
 	*start = scan.hit_start << PAGE_SHIFT;
 	drm_mm_for_each_node_in_range(node, &ev->mgr->mm, scan.hit_start, scan.hit_end) {
-		ret = add_victim_locked(ev, node_to_extent(node)->placement);
+		ret = add_victim_locked(ev, container_of(node, struct tessera_extent,
+							 node)->placement);
 		if (ret)
 			break;
 	}

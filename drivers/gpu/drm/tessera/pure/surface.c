@@ -80,7 +80,7 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_private_check);
 
 /**
  * tessera_surface_pair_check() - check the private data of a surface pair
- * @privs: private data of both allocations, TESSERA_SURFACE_PAIR elements
+ * @privs: private data of both allocations, TESSERA_SURFACE_PAIR_NUM elements
  * @sizes: bytes of each
  *
  * One allocation is swizzled, for the GPU. The other is its twin: linear, for
@@ -93,7 +93,7 @@ int tessera_surface_pair_check(const struct tessera_private *privs, const u64 *s
 	u32 i;
 	int ret;
 
-	for (i = 0; i < TESSERA_SURFACE_PAIR; i++) {
+	for (i = 0; i < TESSERA_SURFACE_PAIR_NUM; i++) {
 		ret = tessera_private_check(&privs[i], sizes[i]);
 		if (ret)
 			return ret;

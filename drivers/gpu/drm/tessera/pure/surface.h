@@ -11,7 +11,7 @@
 /* Flags of &tessera_private. */
 #define TESSERA_PRIVATE_TWIN	BIT(0)
 
-#define TESSERA_SURFACE_PAIR	2U
+#define TESSERA_SURFACE_PAIR_NUM	2U
 
 /**
  * struct tessera_private - private data of an allocation, as in the uAPI

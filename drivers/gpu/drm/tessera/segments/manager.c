@@ -369,7 +369,7 @@ static int placement_grow(struct tessera_manager *mgr, struct tessera_placement 
 		kvfree(placement->extents);
 	placement->extents = extents;
 
-	/* Not -ENOMEM: TTM then tries the next placement. */
+	/* Not -ENOMEM: TTM then tries the next ttm_place. */
 	return extents && (placement->addrs || tessera_segment_is_aperture(mgr->seg)) ? 0 : -ENOSPC;
 }
 

@@ -451,7 +451,7 @@ int tessera_plan_execute(struct tessera_submit_run *run)
 	int ret = 0;
 
 	for (i = 0; i < run->plan.n_op && !ret; i++) {
-		ret = tessera_uobj_resched(NULL) ?: run_op(run, &run->plan.op[i]);
+		ret = tessera_uobj_check_abort(NULL) ?: run_op(run, &run->plan.op[i]);
 		if (!ret && run->plan.op[i].type == TESSERA_SPLIT_PART)
 			num_ops = i + 1;
 	}

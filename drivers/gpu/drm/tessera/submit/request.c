@@ -160,7 +160,7 @@ static int request_get_patches(struct tessera_request *req,
  * tessera_request_init() - look up the objects and fences of a submission
  * @req: the request; call tessera_request_fini() even after a failure
  * @tdev: the device
- * @file: the client
+ * @file: the open file
  * @contexts: the client's contexts
  * @data: the copied arguments; they outlive the request
  *
@@ -181,7 +181,7 @@ int tessera_request_init(struct tessera_request *req, struct tessera_device *tde
 		.list = {
 			.cmd_bytes = data->cmd_bytes,
 			.num_slots = tdev->info.num_slots,
-			.check = tessera_uobj_resched,
+			.check = tessera_uobj_check_abort,
 		},
 		.err = {
 			.offset = TESSERA_PATCH_NOWHERE,

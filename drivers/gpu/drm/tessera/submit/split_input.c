@@ -293,13 +293,13 @@ int tessera_split_model_init(struct tessera_split_model *model,
 	for (i = 0; i < req->list.num_allocs; i++)
 		model_alloc(model, i, req, read_only);
 	for_each_set_bit(i, &set, TESSERA_SPLIT_MAX_SEGS) {
-		ret = model_segment_blocks(model, req, i) ?: tessera_uobj_resched(NULL);
+		ret = model_segment_blocks(model, req, i) ?: tessera_uobj_check_abort(NULL);
 		if (ret)
 			break;
 	}
 
 	model_force(model, req);
-	model->in.check = tessera_uobj_resched;
+	model->in.check = tessera_uobj_check_abort;
 	cut_cost = READ_ONCE(req->tdev->split_cut_cost_kib);
 	model->in.cut_cost_bytes = cut_cost == U32_MAX ? U64_MAX : cut_cost * (u64)SZ_1K;
 	model->in.segs = model->segs;

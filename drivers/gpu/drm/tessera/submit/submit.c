@@ -217,7 +217,7 @@ static int wait_for_foreign(struct tessera_submit_run *run, long timeout)
 	 * Waits in other drivers may end with any signal. Only a fatal one
 	 * counts.
 	 */
-	return ret == -ERESTARTSYS ? tessera_uobj_resched(NULL) : ret;
+	return ret == -ERESTARTSYS ? tessera_uobj_check_abort(NULL) : ret;
 }
 
 /* Make user memory ready again, behind armed parts. */
@@ -630,7 +630,7 @@ static int wait_unlocked(struct tessera_request *req, enum tessera_again why)
 /**
  * tessera_submit() - run a submission, in as many parts as memory requires
  * @tdev: the device
- * @file: the client
+ * @file: the open file
  * @contexts: the client's contexts
  * @data: the arguments; receives the number of parts, or the position of an
  * error

@@ -243,7 +243,7 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 
 /**
  * tessera_submit_vm() - run a submission at virtual addresses
- * @file: the client
+ * @file: the open file
  * @contexts: the client's contexts
  * @fences: the client's monitored fences
  * @args: the arguments, checked

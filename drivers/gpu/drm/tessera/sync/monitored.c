@@ -393,7 +393,7 @@ int tessera_monitored_signal(struct tessera_monitored_set *set, u32 id, u64 valu
 /**
  * tessera_monitored_set_create() - create a client's set of monitored fences
  * @tdev: the device
- * @file: the client
+ * @file: the open file
  * @account: the file's account, which is charged; outlives the set
  *
  * Return: the empty set, or NULL if out of memory.

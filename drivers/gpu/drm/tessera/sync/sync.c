@@ -61,7 +61,7 @@ static int add_foreign(struct tessera_fences *found, struct tessera_device *tdev
 		s_fence = to_drm_sched_fence(fence);
 		if (dma_fence_is_signaled(fence) ||
 		    (engine ? s_fence && s_fence->sched == &engine->sched :
-			      tessera_job_owns_fence(tdev, fence)))
+			      tessera_fence_is_own(tdev, fence)))
 			continue;
 		ret = tessera_fences_add(found, fence);
 		if (ret) {
@@ -114,7 +114,7 @@ static int sync_await(struct tessera_device *tdev, struct drm_file *file,
  * tessera_syncs_await() - wait until all fences of a list exist, and for the
  * foreign ones
  * @tdev: the device
- * @file: the client
+ * @file: the open file
  * @list: a copy of the list
  * @count: length of the list
  *
@@ -240,7 +240,7 @@ int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device 
  * tessera_syncs_init() - look up the fences and syncobjs of a user's list
  * @syncs: the result; call tessera_syncs_fini() even after a failure
  * @tdev: the device
- * @file: the client
+ * @file: the open file
  * @fences: the client's monitored fences; NULL: leave their values unchanged
  * @quota: the client's quota
  * @list: a copy of the list
@@ -308,7 +308,7 @@ static int sync_add_wait(struct tessera_job *job, struct dma_fence *wait)
 	int ret = 0;
 
 	dma_fence_unwrap_for_each(fence, &cursor, wait) {
-		if (dma_fence_is_signaled(fence) || !tessera_job_owns_fence(tdev, fence))
+		if (dma_fence_is_signaled(fence) || !tessera_fence_is_own(tdev, fence))
 			continue;
 		ret = tessera_job_add_dependency(job, dma_fence_get(fence));
 		if (ret) {

@@ -21,7 +21,7 @@
 #define GROUP		16U	/* entries of a leaf of 64 KiB */
 
 /* Consecutive entries that one packet can write. */
-struct extent {
+struct span {
 	u64 value, step;
 	u32 first, count;
 	bool groups;
@@ -38,52 +38,52 @@ static u64 entry_of(const struct tessera_pt *pt, u32 index)
 	return ((struct tessera_pt *)(uintptr_t)slot)->entry;
 }
 
-static void extent_of_groups(const struct tessera_pt *pt, u32 end, struct extent *extent)
+static void span_of_groups(const struct tessera_pt *pt, u32 end, struct span *span)
 {
-	u32 i = extent->first + GROUP;
+	u32 i = span->first + GROUP;
 
-	extent->groups = true;
-	extent->step = GROUP * TSR_PAGE_SIZE;
-	while (i + GROUP <= end && pt->slot[i] == extent->value +
-	       (i - extent->first) / GROUP * extent->step)
+	span->groups = true;
+	span->step = GROUP * TSR_PAGE_SIZE;
+	while (i + GROUP <= end && pt->slot[i] == span->value +
+	       (i - span->first) / GROUP * span->step)
 		i += GROUP;
-	extent->count = i - extent->first;
+	span->count = i - span->first;
 }
 
-static void extent_of_entries(const struct tessera_pt *pt, u32 end, struct extent *extent)
+static void span_of_entries(const struct tessera_pt *pt, u32 end, struct span *span)
 {
-	u32 i = extent->first + 1;
+	u32 i = span->first + 1;
 
 	if (i < end)
-		extent->step = entry_of(pt, i) - extent->value;
-	while (i < end && entry_of(pt, i) == extent->value + (i - extent->first) * extent->step)
+		span->step = entry_of(pt, i) - span->value;
+	while (i < end && entry_of(pt, i) == span->value + (i - span->first) * span->step)
 		i++;
-	extent->count = i - extent->first;
+	span->count = i - span->first;
 }
 
 /* Find the entries from @first on that one packet can write. */
-static struct extent extent_at(const struct tessera_pt *pt, u32 first, u32 end)
+static struct span span_at(const struct tessera_pt *pt, u32 first, u32 end)
 {
-	struct extent extent = { .value = entry_of(pt, first), .first = first };
-	bool group = !pt->level && (extent.value & TSR_PTE_64K);
+	struct span span = { .value = entry_of(pt, first), .first = first };
+	bool group = !pt->level && (span.value & TSR_PTE_64K);
 
 	/* A partial group of 64 KiB is written as single entries. */
 	if (group && first % GROUP == 0 && first + GROUP <= end)
-		extent_of_groups(pt, end, &extent);
+		span_of_groups(pt, end, &span);
 	else
-		extent_of_entries(pt, end, &extent);
+		span_of_entries(pt, end, &span);
 
-	return extent;
+	return span;
 }
 
-static u32 count_extents(const struct tessera_pt *pt, u32 first, u32 end)
+static u32 count_spans(const struct tessera_pt *pt, u32 first, u32 end)
 {
-	u32 extents = 0;
+	u32 spans = 0;
 
-	for (; first < end; extents++)
-		first += extent_at(pt, first, end).count;
+	for (; first < end; spans++)
+		first += span_at(pt, first, end).count;
 
-	return extents;
+	return spans;
 }
 
 static void put_words(__le32 *at, const u32 *words, u32 dwords)
@@ -94,36 +94,36 @@ static void put_words(__le32 *at, const u32 *words, u32 dwords)
 		at[i] = cpu_to_le32(words[i]);
 }
 
-static void put_write(__le32 *at, const struct tessera_pt_page *table, const struct extent *extent,
+static void put_write(__le32 *at, const struct tessera_pt_page *table, const struct span *span,
 		      u32 flags)
 {
-	u64 addr = table->addr + extent->first * sizeof(__le64);
+	u64 addr = table->addr + span->first * sizeof(__le64);
 
 	flags |= table->cpu ? 0 : TSR_PTES_VRAM;
 	put_words(at, (u32 []) {
-		TSR_PKT_HEADER(TSR_OP_WRITE_PTES, flags, TSR_WRITE_PTES_DWORDS), extent->count,
+		TSR_PKT_HEADER(TSR_OP_WRITE_PTES, flags, TSR_WRITE_PTES_DWORDS), span->count,
 		lower_32_bits(addr), upper_32_bits(addr),
-		lower_32_bits(extent->value), upper_32_bits(extent->value),
-		lower_32_bits(extent->step), upper_32_bits(extent->step),
+		lower_32_bits(span->value), upper_32_bits(span->value),
+		lower_32_bits(span->step), upper_32_bits(span->step),
 	}, TSR_WRITE_PTES_DWORDS);
 }
 
-static int write_extents(struct tessera_paging_batch *batch, const struct tessera_pt_page *table,
-			 u32 extents)
+static int write_spans(struct tessera_paging_batch *batch, const struct tessera_pt_page *table,
+		       u32 spans)
 {
 	u32 first = table->dirty_first;
 	struct tessera_paging_job *pjob;
 	__le32 *at;
 
-	at = tessera_paging_reserve(batch, extents * TSR_WRITE_PTES_DWORDS, &pjob);
+	at = tessera_paging_reserve(batch, spans * TSR_WRITE_PTES_DWORDS, &pjob);
 	if (IS_ERR(at))
 		return PTR_ERR(at);
 	while (first < table->dirty_end) {
-		struct extent extent = extent_at(&table->pt, first, table->dirty_end);
+		struct span span = span_at(&table->pt, first, table->dirty_end);
 
-		put_write(at, table, &extent, extent.groups ? TSR_PTES_GROUPS : 0);
+		put_write(at, table, &span, span.groups ? TSR_PTES_GROUPS : 0);
 		at += TSR_WRITE_PTES_DWORDS;
-		first += extent.count;
+		first += span.count;
 	}
 
 	return 0;
@@ -131,7 +131,7 @@ static int write_extents(struct tessera_paging_batch *batch, const struct tesser
 
 static int write_list(struct tessera_paging_batch *batch, const struct tessera_pt_page *table)
 {
-	struct extent extent = {
+	struct span span = {
 		.first = table->dirty_first,
 		.count = table->dirty_end - table->dirty_first,
 	};
@@ -146,10 +146,10 @@ static int write_list(struct tessera_paging_batch *batch, const struct tessera_p
 	list = tessera_paging_list_create(pjob);
 	if (IS_ERR(list))
 		return PTR_ERR(list);
-	for (i = 0; i < extent.count; i++)
-		list->cpu[i] = cpu_to_le64(entry_of(&table->pt, extent.first + i));
-	extent.value = list->dma;
-	put_write(at, table, &extent, TSR_PTES_LIST);
+	for (i = 0; i < span.count; i++)
+		list->cpu[i] = cpu_to_le64(entry_of(&table->pt, span.first + i));
+	span.value = list->dma;
+	put_write(at, table, &span, TSR_PTES_LIST);
 
 	return 0;
 }
@@ -163,9 +163,9 @@ static int write_list(struct tessera_paging_batch *batch, const struct tessera_p
  */
 int tessera_pt_write(struct tessera_paging_batch *batch, const struct tessera_pt_page *table)
 {
-	u32 extents = count_extents(&table->pt, table->dirty_first, table->dirty_end);
+	u32 spans = count_spans(&table->pt, table->dirty_first, table->dirty_end);
 
-	return extents <= WRITE_PACKETS ? write_extents(batch, table, extents) :
+	return spans <= WRITE_PACKETS ? write_spans(batch, table, spans) :
 					  write_list(batch, table);
 }
 
