@@ -208,11 +208,17 @@ def picture():
 
 
 def check_picture():
-    """Whether the document has the picture, as text."""
+    """What the documents' list and figure of the layers lack, as text."""
+    bad = []
     page = ROOT / "Documentation/architecture.rst"
-    if picture() in page.read_text(encoding="utf-8"):
-        return []
-    return [f"{page.relative_to(ROOT)} has another picture: use scripts/check-layers.py --rst"]
+    if picture() not in page.read_text(encoding="utf-8"):
+        bad.append(f"{page.relative_to(ROOT)} has another picture: use scripts/check-layers.py --rst")
+    figure = ROOT / "Documentation/figures/layers.dot"
+    drawn = set(re.findall(r"\b\w+/", figure.read_text(encoding="utf-8")))
+    folders = {word for words, _ in driver_layers() for word in words if word.endswith("/")}
+    for folder in sorted(folders - drawn):
+        bad.append(f"{figure.relative_to(ROOT)} does not show {folder}")
+    return bad
 
 
 def main():
