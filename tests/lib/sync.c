@@ -91,24 +91,6 @@ int __tsr_syncobj_wait(int fd, uint32_t handle, uint64_t point, int64_t timeout_
 	return tsr_ioctl(fd, DRM_IOCTL_SYNCOBJ_WAIT, &binary);
 }
 
-void tsr_syncobj_signal(struct tsr_device *dev, uint32_t handle, uint64_t point)
-{
-	struct drm_syncobj_timeline_array timeline = {
-		.handles = (uintptr_t)&handle,
-		.points = (uintptr_t)&point,
-		.count_handles = 1,
-	};
-	struct drm_syncobj_array binary = {
-		.handles = (uintptr_t)&handle,
-		.count_handles = 1,
-	};
-
-	if (point)
-		require_ok(tsr_ioctl(dev->fd, DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, &timeline));
-	else
-		require_ok(tsr_ioctl(dev->fd, DRM_IOCTL_SYNCOBJ_SIGNAL, &binary));
-}
-
 uint64_t tsr_syncobj_point(struct tsr_device *dev, uint32_t handle)
 {
 	uint64_t point = 0;

@@ -128,12 +128,6 @@ void tap_join(pid_t pid)
 	require_msg(!WEXITSTATUS(status), "child failed");
 }
 
-void tap_kill(pid_t pid)
-{
-	require(!kill(pid, SIGKILL));
-	require(waitpid(pid, NULL, 0) == pid);
-}
-
 uint64_t tap_now_ns(void)
 {
 	struct timespec ts;

@@ -49,7 +49,6 @@ void tap_excuse(bool (*fn)(void));
 /* A child process of a test. If the child fails, joining it fails the test. */
 pid_t tap_fork(void (*fn)(void *arg), void *arg);
 void tap_join(pid_t pid);
-void tap_kill(pid_t pid); /* ends the child; its exit status is ignored */
 
 uint64_t tap_now_ns(void);
 /* splitmix64: small, seedable, the same on every machine */

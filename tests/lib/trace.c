@@ -363,11 +363,6 @@ static const char *find_value(const struct tsr_event *ev, const char *key)
 	return NULL;
 }
 
-bool tsr_event_has(const struct tsr_event *ev, const char *key)
-{
-	return find_value(ev, key) != NULL;
-}
-
 uint64_t tsr_event_u64(const struct tsr_event *ev, const char *key)
 {
 	const char *value = find_value(ev, key);
@@ -404,11 +399,4 @@ bool tsr_trace_faulted(const struct tsr_trace *trace, const char *backing)
 			return true;
 	}
 	return false;
-}
-
-void tsr_trace_dump(const struct tsr_trace *trace)
-{
-	for (size_t i = 0; i < trace->count; i++)
-		tap_note("  %.6f %s:%s", trace->events[i].time, trace->events[i].name,
-			 trace->events[i].text);
 }

@@ -57,7 +57,6 @@ const struct tsr_event *tsr_trace_next(const struct tsr_trace *trace, const char
 size_t tsr_trace_count(const struct tsr_trace *trace, const char *name);
 /* TSR_APTE_* flags of the "map" among the "paging_op" events; requires that there is one. */
 uint32_t tsr_trace_map_flags(const struct tsr_trace *trace);
-bool tsr_event_has(const struct tsr_event *ev, const char *key);
 /* Value of a field. Fails the test if the event has no such field. */
 uint64_t tsr_event_u64(const struct tsr_event *ev, const char *key);
 bool tsr_event_is(const struct tsr_event *ev, const char *key, const char *value);
@@ -65,7 +64,6 @@ bool tsr_event_is(const struct tsr_event *ev, const char *key, const char *value
 uint64_t tsr_trace_paged(const struct tsr_trace *trace, const char *kind, uint64_t bo);
 /* True if a CPU fault was resolved with this backing. */
 bool tsr_trace_faulted(const struct tsr_trace *trace, const char *backing);
-void tsr_trace_dump(const struct tsr_trace *trace);
 
 #define tsr_trace_for_each(trace, ev_name, ev)                                                     \
 	for (const struct tsr_event *ev = tsr_trace_next(trace, ev_name, NULL); ev;                \

@@ -140,7 +140,6 @@ struct drm_tessera_context_status tsr_context_status(struct tsr_device *dev, uin
 uint32_t tsr_syncobj_new(struct tsr_device *dev);
 void tsr_syncobj_free(struct tsr_device *dev, uint32_t handle);
 int __tsr_syncobj_wait(int fd, uint32_t handle, uint64_t point, int64_t timeout_ns);
-void tsr_syncobj_signal(struct tsr_device *dev, uint32_t handle, uint64_t point);
 uint64_t tsr_syncobj_point(struct tsr_device *dev, uint32_t handle);
 void tsr_syncobj_import(struct tsr_device *dev, uint32_t handle, int sync_file);
 int tsr_syncobj_export(struct tsr_device *dev, uint32_t handle); /* returns a sync file */
