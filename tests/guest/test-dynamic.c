@@ -183,6 +183,11 @@ static void idle_vm(void)
 	tsr_vm_place(&vm, &own);
 	tsr_vm_map(&pair.b, vm.id, &pair.there, 0, 0x40000000, MiB(1), 0);
 	tsr_vm_map(&pair.b, vm.id, &own, 0, 0x50000000, MiB(1), 0);
+	/*
+	 * A bind leaves a fence at the object that keeps it out of the
+	 * exporter's memory. A job ends after both binds.
+	 */
+	tsr_vm_copy(&vm, 0x50000000, 0x40000000, MiB(1));
 	for (uint32_t i = 2; i < 20; i += 2) {
 		tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, i);
 		here_now(&pair);
