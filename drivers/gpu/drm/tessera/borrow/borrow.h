@@ -46,11 +46,11 @@ struct tessera_user {
 	/** @watched: @notifier is registered */
 	bool watched;
 	/**
-	 * @gone: the pages of the object may differ from those at the
+	 * @invalid: the pages of the object may differ from those at the
 	 * addresses, so no new job may use it. Changes under the lock of
 	 * borrow/user.c; readable without it
 	 */
-	bool gone;
+	bool invalid;
 	/** @start: the first address */
 	unsigned long start;
 	/** @vms: &struct tessera_user_vm; under the lock of borrow/user.c */
@@ -58,7 +58,7 @@ struct tessera_user {
 };
 
 /**
- * struct tessera_vm_jobs - unfinished jobs of a VM, and the gone memory that
+ * struct tessera_vm_jobs - unfinished jobs of a VM, and the invalid memory that
  * keeps new ones from starting
  */
 struct tessera_vm_jobs {
@@ -67,10 +67,10 @@ struct tessera_vm_jobs {
 	/** @busy: &struct tessera_vm_queue, in the order of their last jobs */
 	struct list_head busy;
 	/**
-	 * @gone: &struct tessera_user_vm that are shown in the page tables and
-	 * gone; read under tessera_users_begin()
+	 * @invalid: &struct tessera_user_vm that are shown in the page tables and
+	 * invalid; read under tessera_users_begin()
 	 */
-	struct list_head gone;
+	struct list_head invalid;
 };
 
 /**
@@ -110,10 +110,10 @@ struct tessera_user_vm {
 	/** @node: in &tessera_user.vms; under the lock of borrow/user.c */
 	struct list_head node;
 	/**
-	 * @gone: in &tessera_vm_jobs.gone, if the memory is @shown and gone;
-	 * under the lock of borrow/user.c
+	 * @invalid: in &tessera_vm_jobs.invalid, if the memory is @shown and
+	 * invalid; under the lock of borrow/user.c
 	 */
-	struct list_head gone;
+	struct list_head invalid;
 };
 
 bool tessera_users_exist(struct tessera_device *tdev);
@@ -149,18 +149,18 @@ struct drm_gem_object *tessera_user_first_invalid(struct tessera_device *tdev,
  * Checks whether no new job may use the memory; stable only after
  * tessera_users_begin().
  */
-static inline bool tessera_user_is_gone(const struct tessera_user *user)
+static inline bool tessera_user_is_invalid(const struct tessera_user *user)
 {
-	return READ_ONCE(user->gone);
+	return READ_ONCE(user->invalid);
 }
 
 /*
- * Checks whether no gone memory keeps a job from starting; after
+ * Checks whether no invalid memory keeps a job from starting; after
  * tessera_users_begin().
  */
 static inline bool tessera_vm_jobs_may_begin(const struct tessera_vm_jobs *jobs)
 {
-	return list_empty(&jobs->gone);
+	return list_empty(&jobs->invalid);
 }
 
 /* borrow/attach.c */

@@ -6,15 +6,15 @@
  *
  * The pages are not pinned. Before the kernel takes a page back or replaces it
  * (munmap, fork, reclaim, migration, exit), it calls the MMU notifier. The
- * object is *gone* then. Apertures and page tables still show the old pages,
+ * object is *invalid* then. Apertures and page tables still show the old pages,
  * but no new job uses the object until its pages have been looked up again
  * (gem/userptr.c). The notifier waits for the jobs that already use the object.
  * No job therefore reaches a page that does not belong to the process any more.
  *
- * A lock makes the check for gone memory and the publication of the job's fence
- * one step. A submission holds the lock for reading from the check until its
- * fence is in the reservation. If the job names no objects, it holds the lock
- * until the fence is in the queue of its VM (&struct tessera_vm_queue). The
+ * A lock makes the check for invalid memory and the publication of the job's
+ * fence one step. A submission holds the lock for reading from the check until
+ * its fence is in the reservation. If the job names no objects, it holds the
+ * lock until the fence is in the queue of its VM (&struct tessera_vm_queue). The
  * notifier also runs when the kernel is out of memory. Code under the lock must
  * neither allocate nor wait, and must not take a lock under which memory is
  * allocated. Fences are waited for without the lock.
@@ -108,7 +108,7 @@ int tessera_users_init(struct tessera_device *tdev)
  *
  * The caller has finished everything that can fail. A notifier waits for the
  * job if its fence is published before tessera_users_end(), and the memory was
- * not gone after this call.
+ * not invalid after this call.
  */
 void tessera_users_begin(struct tessera_device *tdev)
 {
@@ -141,22 +141,22 @@ bool tessera_users_exist(struct tessera_device *tdev)
 
 static void vm_settle_locked(struct tessera_user_vm *vm)
 {
-	bool gone = vm->shown && vm->user->gone;
+	bool invalid = vm->shown && vm->user->invalid;
 
-	if (!gone)
-		list_del_init(&vm->gone);
-	else if (list_empty(&vm->gone))
-		list_add_tail(&vm->gone, &vm->jobs->gone);
+	if (!invalid)
+		list_del_init(&vm->invalid);
+	else if (list_empty(&vm->invalid))
+		list_add_tail(&vm->invalid, &vm->jobs->invalid);
 }
 
-static void user_set_invalid_locked(struct tessera_user *user, bool gone)
+static void user_set_invalid_locked(struct tessera_user *user, bool invalid)
 {
 	struct tessera_user_vm *vm;
 
-	if (user->gone == gone)
+	if (user->invalid == invalid)
 		return;
-	WRITE_ONCE(user->gone, gone);
-	trace_tessera_user_pages(user->id, !gone);
+	WRITE_ONCE(user->invalid, invalid);
+	trace_tessera_user_pages(user->id, !invalid);
 	list_for_each_entry(vm, &user->vms, node)
 		vm_settle_locked(vm);
 }
@@ -181,7 +181,7 @@ static struct dma_fence *user_next_fence(struct tessera_user *user, u64 end)
 	return fence;
 }
 
-/* Jobs with higher numbers do not use the memory, because it is gone. */
+/* Jobs with higher numbers do not use the memory, because it is invalid. */
 static void user_wait_for_vms(struct tessera_user *user, u64 end)
 {
 	struct dma_fence *fence;
@@ -310,7 +310,7 @@ struct tessera_user *tessera_user_create(struct tessera_device *tdev, struct tes
 	user->quota = quota;
 	user->start = start;
 	user->read_only = read_only;
-	user->gone = true;
+	user->invalid = true;
 	INIT_LIST_HEAD(&user->vms);
 
 	return user;
@@ -360,11 +360,11 @@ void tessera_user_destroy(struct tessera_user *user)
  * @user: the memory; the reservation of its object is held
  * @seq: result of mmu_interval_read_begin()
  *
- * If the memory is gone and @seq is still valid, the notifier has waited for
+ * If the memory is invalid and @seq is current, the notifier has waited for
  * all jobs that used the old pages. There are no new ones until
  * tessera_user_settle() under the same hold of the reservation.
  *
- * Return: false if the memory is not gone, or has changed since @seq. Jobs may
+ * Return: false if the memory is not invalid, or has changed since @seq. Jobs may
  * use the old pages then.
  */
 bool tessera_user_may_change(struct tessera_user *user, unsigned long seq)
@@ -372,7 +372,7 @@ bool tessera_user_may_change(struct tessera_user *user, unsigned long seq)
 	bool may;
 
 	tessera_users_begin(user->tdev);
-	may = user->gone && !mmu_interval_read_retry(&user->notifier, seq);
+	may = user->invalid && !mmu_interval_read_retry(&user->notifier, seq);
 	tessera_users_end(user->tdev);
 
 	return may;
@@ -436,7 +436,7 @@ void tessera_vm_jobs_init(struct tessera_vm_jobs *jobs)
 {
 	spin_lock_init(&jobs->lock);
 	INIT_LIST_HEAD(&jobs->busy);
-	INIT_LIST_HEAD(&jobs->gone);
+	INIT_LIST_HEAD(&jobs->invalid);
 }
 
 /**
@@ -518,7 +518,7 @@ void tessera_user_vm_join(struct tessera_user_vm *vm, struct tessera_user *user,
 		return;
 	vm->user = user;
 	vm->jobs = jobs;
-	INIT_LIST_HEAD(&vm->gone);
+	INIT_LIST_HEAD(&vm->invalid);
 	down_write(&user->tdev->users->lock);
 	list_add_tail(&vm->node, &user->vms);
 	up_write(&user->tdev->users->lock);
@@ -538,7 +538,7 @@ void tessera_user_vm_leave(struct tessera_user_vm *vm)
 		return;
 	down_write(&user->tdev->users->lock);
 	list_del(&vm->node);
-	list_del(&vm->gone);
+	list_del(&vm->invalid);
 	up_write(&user->tdev->users->lock);
 	vm->user = NULL;
 }
@@ -566,14 +566,14 @@ void tessera_user_vm_show(struct tessera_user_vm *vm, bool shown)
  * @tdev: the device
  * @jobs: jobs of the VM
  *
- * Return: number of objects that are shown and gone.
+ * Return: number of objects that are shown and invalid.
  */
 u32 tessera_user_num_invalid(struct tessera_device *tdev, struct tessera_vm_jobs *jobs)
 {
 	u32 num;
 
 	tessera_users_begin(tdev);
-	num = list_count_nodes(&jobs->gone);
+	num = list_count_nodes(&jobs->invalid);
 	tessera_users_end(tdev);
 
 	return num;
@@ -594,7 +594,7 @@ struct drm_gem_object *tessera_user_first_invalid(struct tessera_device *tdev,
 	struct tessera_user_vm *vm;
 
 	down_read(&tdev->users->lock);
-	vm = list_first_entry_or_null(&jobs->gone, struct tessera_user_vm, gone);
+	vm = list_first_entry_or_null(&jobs->invalid, struct tessera_user_vm, invalid);
 	if (vm) {
 		/* A mapped object has a reference, so it is valid here. */
 		obj = vm->user->obj;

@@ -193,7 +193,7 @@ static int take_pages_locked(struct tessera_bo *bo, const struct hmm_range *rang
 	struct tessera_user *user = bo->user;
 	int ret;
 
-	if (!tessera_user_is_gone(user))
+	if (!tessera_user_is_invalid(user))
 		return 0;
 	/*
 	 * Jobs may use the pages that the object has, or the pages found may be
@@ -292,7 +292,7 @@ int tessera_userptr_ready(struct tessera_bo *bo, u64 end)
 	struct hmm_range range;
 	int ret;
 
-	if (!user || !tessera_user_is_gone(user))
+	if (!user || !tessera_user_is_invalid(user))
 		return 0;
 	if (!mmget_not_zero(user->notifier.mm))
 		return -EFAULT;

@@ -458,7 +458,7 @@ bool tessera_request_is_ready(struct tessera_request *req)
 	u32 i;
 
 	for (i = 0; req->num_users && i < req->list.num_allocs; i++)
-		if (req->bos[i] && req->bos[i]->user && tessera_user_is_gone(req->bos[i]->user))
+		if (req->bos[i] && req->bos[i]->user && tessera_user_is_invalid(req->bos[i]->user))
 			return false;
 
 	return true;
@@ -505,7 +505,7 @@ int tessera_request_begin_users(struct tessera_request *req, const u32 *allocs, 
 	for (i = 0; i < num; i++) {
 		const struct tessera_user *user = req->bos[allocs[i]]->user;
 
-		if (user && tessera_user_is_gone(user)) {
+		if (user && tessera_user_is_invalid(user)) {
 			tessera_users_end(req->tdev);
 			return TESSERA_AGAIN_PAGES;
 		}
