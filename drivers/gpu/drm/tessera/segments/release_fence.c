@@ -24,8 +24,8 @@
 /* Release fences to check for completion each time that one is added. */
 #define PRUNE_MAX	4
 
-#define RELEASE_FENCE_START(d)	((d)->start)
-#define RELEASE_FENCE_LAST(d)	((d)->last)
+#define RELEASE_FENCE_START(release)	((release)->start)
+#define RELEASE_FENCE_LAST(release)	((release)->last)
 
 INTERVAL_TREE_DEFINE(struct tessera_release_fence, rb, u64, subtree_last, RELEASE_FENCE_START,
 		     RELEASE_FENCE_LAST, static __maybe_unused, release_fence_tree)
@@ -91,11 +91,12 @@ void tessera_release_fences_set(struct list_head *release_fences, struct dma_fen
 		release->fence = dma_fence_get(fence);
 }
 
-static void release_fence_drop_locked(struct tessera_manager *mgr, struct tessera_release_fence *d)
+static void release_fence_drop_locked(struct tessera_manager *mgr,
+				      struct tessera_release_fence *release)
 {
-	release_fence_tree_remove(d, &mgr->release_fences);
-	list_del(&d->age);
-	release_fence_free(d);
+	release_fence_tree_remove(release, &mgr->release_fences);
+	list_del(&release->age);
+	release_fence_free(release);
 }
 
 /* The present owner of a page does not wait for a release fence added later. */
@@ -119,7 +120,7 @@ static bool __maybe_unused hole_is_free(struct tessera_manager *mgr, u64 start, 
 void tessera_release_fences_add_locked(struct tessera_manager *mgr, u64 start, u64 pages,
 				       struct list_head *release_fences)
 {
-	struct tessera_release_fence *release, *d, *next;
+	struct tessera_release_fence *release, *old, *next;
 	u32 looks = 0;
 
 	lockdep_assert_held(&mgr->lock);
@@ -127,13 +128,13 @@ void tessera_release_fences_add_locked(struct tessera_manager *mgr, u64 start, u
 	release = list_first_entry(release_fences, struct tessera_release_fence, list);
 	list_del(&release->list);
 
-	list_for_each_entry_safe(d, next, &mgr->ages, age) {
+	list_for_each_entry_safe(old, next, &mgr->ages, age) {
 		if (looks++ == PRUNE_MAX)
 			break;
-		if (dma_fence_is_signaled(d->fence))
-			release_fence_drop_locked(mgr, d);
+		if (dma_fence_is_signaled(old->fence))
+			release_fence_drop_locked(mgr, old);
 		else
-			list_move_tail(&d->age, &mgr->ages);
+			list_move_tail(&old->age, &mgr->ages);
 	}
 	tessera_assert(mgr->tdev, hole_is_free(mgr, start, pages));
 	release->start = start;
@@ -148,29 +149,29 @@ void tessera_release_fences_add_locked(struct tessera_manager *mgr, u64 start, u
  */
 void tessera_release_fences_drop_locked(struct tessera_manager *mgr)
 {
-	struct tessera_release_fence *d, *next;
+	struct tessera_release_fence *release, *next;
 
 	lockdep_assert_held(&mgr->lock);
 
-	list_for_each_entry_safe(d, next, &mgr->ages, age)
-		release_fence_drop_locked(mgr, d);
+	list_for_each_entry_safe(release, next, &mgr->ages, age)
+		release_fence_drop_locked(mgr, release);
 }
 
 static int collect_under_extent(struct tessera_manager *mgr, const struct tessera_extent *extent,
 				struct tessera_fences *fences)
 {
 	u64 first = extent->node.start, last = first + extent->node.size - 1;
-	struct tessera_release_fence *d, *next;
+	struct tessera_release_fence *release, *next;
 	int ret = 0;
 
 	mutex_lock(&mgr->lock);
-	for (d = release_fence_tree_iter_first(&mgr->release_fences, first, last); d && !ret;
-	     d = next) {
-		next = release_fence_tree_iter_next(d, first, last);
-		if (dma_fence_is_signaled(d->fence))
-			release_fence_drop_locked(mgr, d);
+	for (release = release_fence_tree_iter_first(&mgr->release_fences, first, last);
+	     release && !ret; release = next) {
+		next = release_fence_tree_iter_next(release, first, last);
+		if (dma_fence_is_signaled(release->fence))
+			release_fence_drop_locked(mgr, release);
 		else
-			ret = tessera_fences_try_add(fences, d->fence);
+			ret = tessera_fences_try_add(fences, release->fence);
 	}
 	mutex_unlock(&mgr->lock);
 
@@ -217,13 +218,13 @@ struct dma_fence *tessera_release_fences_find(struct tessera_manager *mgr, u64 l
 {
 	u64 first = lo >> PAGE_SHIFT, last = (hi >> PAGE_SHIFT) - 1;
 	struct dma_fence *fence = NULL;
-	struct tessera_release_fence *d;
+	struct tessera_release_fence *release;
 
 	mutex_lock(&mgr->lock);
-	for (d = release_fence_tree_iter_first(&mgr->release_fences, first, last); d && !fence;
-	     d = release_fence_tree_iter_next(d, first, last))
-		if (!dma_fence_is_signaled(d->fence))
-			fence = dma_fence_get(d->fence);
+	for (release = release_fence_tree_iter_first(&mgr->release_fences, first, last);
+	     release && !fence; release = release_fence_tree_iter_next(release, first, last))
+		if (!dma_fence_is_signaled(release->fence))
+			fence = dma_fence_get(release->fence);
 	mutex_unlock(&mgr->lock);
 
 	return fence;
