@@ -774,21 +774,63 @@ static struct tsr_vm vm_with(struct scene *s)
 	return vm;
 }
 
+static void vm_run(struct scene *s, struct tsr_vm *vm, const struct tsr_cmd *cmd)
+{
+	uint32_t done = tsr_syncobj_new(&s->dev);
+
+	memcpy(vm->cmds.map, cmd->dw, tsr_cmd_bytes(cmd));
+	tsr_invalidate_cache(&s->dev, &vm->cmds);
+	require_ok(__tsr_submit_vm(&s->dev, vm->context, vm->at, tsr_cmd_bytes(cmd), 0, done));
+	require_ok(tsr_syncobj_status(&s->dev, done));
+}
+
 /* Run a job in the VM that copies the object at MiB(256) to @seen. */
 static void vm_read(struct scene *s, struct tsr_vm *vm)
 {
-	uint32_t done = tsr_syncobj_new(&s->dev);
 	struct tsr_cmd cmd;
 
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_address(&cmd, 0, MiB(512), BYTES, true);
 	tsr_cmd_bind_address(&cmd, 1, MiB(256), BYTES, false);
 	tsr_cmd_copy(&cmd, 0, 0, 1, 0, WORDS);
-	memcpy(vm->cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
-	tsr_invalidate_cache(&s->dev, &vm->cmds);
-	require_ok(__tsr_submit_vm(&s->dev, vm->context, vm->at, tsr_cmd_bytes(&cmd), 0, done));
-	require_ok(tsr_syncobj_status(&s->dev, done));
+	vm_run(s, vm, &cmd);
 	tsr_cmd_fini(&cmd);
+}
+
+/* Run a job in the VM that fills the object at MiB(256). */
+static void vm_write(struct scene *s, struct tsr_vm *vm, uint32_t value)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, MiB(256), BYTES, true);
+	tsr_cmd_fill(&cmd, 0, 0, WORDS, value);
+	vm_run(s, vm, &cmd);
+	tsr_cmd_fini(&cmd);
+}
+
+/*
+ * The kernel does not see jobs at virtual addresses. A job that writes an
+ * object after the CPU has read it is such a job, and swap-out must save what it
+ * wrote.
+ */
+static void saved_from_an_address(void)
+{
+	struct scene s = scene_open();
+	struct tsr_bo bo = mapped(&s, s.gart, cached);
+	struct tsr_vm vm = vm_with(&s);
+
+	tsr_vm_map(&s.dev, vm.id, &bo, 0, MiB(256), BYTES, 0);
+	tsr_make_resident(&s.dev, &bo, 1);
+	vm_write(&s, &vm, 1);
+	tsr_words_check(bo.map, WORDS, 1);
+	vm_write(&s, &vm, 2);
+	tsr_evict(&s.dev, &bo, 1);
+	tsr_evict_set(s.gart);
+	require(tsr_swap_out_objects() > 0);
+	tsr_words_check(bo.map, WORDS, 2);
+	tsr_vm_close(&vm);
+	tsr_close(&s.dev);
 }
 
 /*
@@ -940,6 +982,8 @@ static const struct tap_test tests[] = {
 	  stale_without_the_call, TSR_EXPECT(STRICT_COHERENCE), 60 },
 	{ "COH-9 the call maintains exactly its range", exactly_the_range, 0, 60 },
 	{ "COH-8 the kernel maintains caches for its own moves", moves_are_the_kernels, 0, 60 },
+	{ "COH-4 COH-8 swap-out saves what a job at a virtual address wrote", saved_from_an_address,
+	  0, 60 },
 	{ "COH-8 COH-10 binding in a VM writes the caches back once", bound_as_it_is, 0, 60 },
 	{ "COH-2 COH-8 stale bytes at a virtual address without INVALIDATE_CACHE",
 	  stale_at_an_address, TSR_EXPECT(STRICT_COHERENCE), 60 },

@@ -19,8 +19,11 @@
  *
  * If the client of an object does its own maintenance (BO_EXPLICIT_SYNC), the
  * kernel cares only for its own accesses: moves, swap, and the clearing of new
- * pages. It does no maintenance for jobs (COH-8). It only remembers that they
- * may have written, for the next time that the kernel itself reads the pages.
+ * pages. It does no maintenance for jobs (COH-8).
+ *
+ * Jobs at virtual addresses are not seen either. The kernel therefore remembers
+ * for any object that jobs may have written it, for the next time that it reads
+ * the pages itself.
  *
  * The state belongs to the pages (mem/backing.c). Callers hold the reservation
  * of the object, run in process context, and have armed no job.
@@ -181,12 +184,12 @@ void tessera_coherence_for_job(struct tessera_bo *bo, bool write)
 
 	if (!users)
 		return;
-	if (!is_explicit(bo)) {
-		tessera_coherence_for_device(bo, write);
-		return;
-	}
-	settle_new(bo, users);
+	/* A job at a virtual address may write again later, and is not seen. */
 	users->unseen |= write;
+	if (is_explicit(bo))
+		settle_new(bo, users);
+	else
+		tessera_coherence_for_device(bo, write);
 }
 
 /*
