@@ -85,7 +85,7 @@ static void hold_ends(struct kunit *test)
 	struct tessera_bo *bo = test->priv;
 
 	take(bo, 3, jiffies + 60 * HZ);
-	bo->held_until = jiffies;
+	bo->hold.until = jiffies;
 	KUNIT_EXPECT_EQ(test, tessera_holder(bo), 0);
 	KUNIT_EXPECT_FALSE(test, tessera_hold_has_older(bo, 6));
 	take(bo, 6, jiffies + 60 * HZ);

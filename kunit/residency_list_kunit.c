@@ -34,7 +34,7 @@ static struct tessera_bo *bo_new(struct kunit *test, struct tessera_device *tdev
 	bo->tbo.base.resv = &bo->tbo.base._resv;
 	kref_init(&bo->tbo.base.refcount);
 	dma_resv_init(&bo->tbo.base._resv);
-	INIT_LIST_HEAD(&bo->residency_entries);
+	INIT_LIST_HEAD(&bo->residency.entries);
 
 	return bo;
 }
@@ -121,13 +121,13 @@ static void residency_list_counts(struct kunit *test)
 	add(test, 0, 0);
 	add(test, 0, 0);
 	add(test, 0, 0);
-	KUNIT_EXPECT_EQ(test, l->bos[0]->listed, 3);
+	KUNIT_EXPECT_EQ(test, l->bos[0]->residency.num, 3);
 	KUNIT_EXPECT_FALSE(test, drop(test, 0, 0, 1));
-	KUNIT_EXPECT_EQ(test, l->bos[0]->listed, 2);
+	KUNIT_EXPECT_EQ(test, l->bos[0]->residency.num, 2);
 	KUNIT_EXPECT_TRUE(test, drop(test, 0, 0, 2));
-	KUNIT_EXPECT_EQ(test, l->bos[0]->listed, 0);
+	KUNIT_EXPECT_EQ(test, l->bos[0]->residency.num, 0);
 	KUNIT_EXPECT_NULL(test, tessera_residency_entry_find(l->sets[0], l->bos[0]));
-	KUNIT_EXPECT_TRUE(test, list_empty(&l->bos[0]->residency_entries));
+	KUNIT_EXPECT_TRUE(test, list_empty(&l->bos[0]->residency.entries));
 	KUNIT_EXPECT_GT(test, l->bos[0]->last_use, 0);
 }
 
@@ -139,7 +139,7 @@ static void residency_list_of_each_file(struct kunit *test)
 	add(test, 0, 0);
 	add(test, 1, 0);
 	add(test, 1, 0);
-	KUNIT_EXPECT_EQ(test, l->bos[0]->listed, 3);
+	KUNIT_EXPECT_EQ(test, l->bos[0]->residency.num, 3);
 	KUNIT_EXPECT_TRUE(test, drop(test, 0, 0, 1));
 	KUNIT_EXPECT_NULL(test, tessera_residency_entry_find(l->sets[0], l->bos[0]));
 	KUNIT_EXPECT_EQ(test, tessera_residency_entry_find(l->sets[1], l->bos[0])->count, 2);
@@ -147,7 +147,7 @@ static void residency_list_of_each_file(struct kunit *test)
 	add(test, 0, 0);
 	tessera_residency_entry_close(l->bos[0], l->files[1]);
 	KUNIT_EXPECT_NULL(test, tessera_residency_entry_find(l->sets[1], l->bos[0]));
-	KUNIT_EXPECT_EQ(test, l->bos[0]->listed, 1);
+	KUNIT_EXPECT_EQ(test, l->bos[0]->residency.num, 1);
 }
 
 /*

@@ -90,7 +90,8 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 		   bo->flags, bo->layout, bo->pitch, bo->account->id, bo->pins,
 		   tessera_backing_first_page(bo));
 	drm_printf(p, " instance %u last_use %llu listed %llu runs %u", bo->instance.number,
-		   bo->last_use, bo->listed, seg ? tessera_bo_placement(bo)->num_extents : 0);
+		   bo->last_use, bo->residency.num,
+		   seg ? tessera_bo_placement(bo)->num_extents : 0);
 	tessera_coherence_print(bo, p);
 	if (bo->label)
 		drm_printf(p, " label \"%s\"", bo->label);

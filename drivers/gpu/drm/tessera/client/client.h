@@ -132,6 +132,26 @@ struct tessera_tenant {
 };
 
 /**
+ * struct tessera_process_count - what a process has of the things that are
+ * limited by number
+ */
+struct tessera_process_count {
+	/** @vms: VMs with page tables in use */
+	atomic_t vms;
+	/**
+	 * @asids: VMs that have an address space number; under the lock of
+	 * vm/asid.c
+	 */
+	u32 asids;
+	/** @contexts: contexts */
+	atomic_t contexts;
+	/** @fences: monitored fences */
+	atomic_t fences;
+	/** @tables: page tables */
+	atomic_t tables;
+};
+
+/**
  * struct tessera_process - a process that is charged for memory
  *
  * All its open files share one fair share of each segment (SEG-8).
@@ -158,19 +178,8 @@ struct tessera_process {
 	u64 gate_turn[TSR_MAX_ENGINES];
 	/** @hangs: number of its jobs that hung an engine */
 	atomic_t hangs;
-	/** @vms: number of its VMs with page tables in use */
-	atomic_t vms;
-	/**
-	 * @asids: number of its VMs that have an address space number; under
-	 * the lock of vm/asid.c
-	 */
-	u32 asids;
-	/** @contexts: number of its contexts */
-	atomic_t contexts;
-	/** @fences: number of its monitored fences */
-	atomic_t fences;
-	/** @tables: number of its page tables */
-	atomic_t tables;
+	/** @count: what it has of the things that are limited by number */
+	struct tessera_process_count count;
 	/** @work: kernel memory of its unfinished work */
 	struct tessera_quota work;
 	/** @pinned: bytes of its pinned objects, see tessera_account_pin() */

@@ -111,12 +111,12 @@ static vm_fault_t cpu_fault_dummy(struct tessera_bo *bo, struct vm_fault *vmf)
 	unsigned long addr;
 
 	cpu_fault_trace(bo, vmf, true);
-	if (!bo->dummy)
-		bo->dummy = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	if (!bo->dummy)
+	if (!bo->maps.dummy)
+		bo->maps.dummy = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!bo->maps.dummy)
 		return VM_FAULT_OOM;
 	for (addr = vmf->vma->vm_start; addr < vmf->vma->vm_end; addr += PAGE_SIZE)
-		fault = vmf_insert_pfn_prot(vmf->vma, addr, page_to_pfn(bo->dummy), prot);
+		fault = vmf_insert_pfn_prot(vmf->vma, addr, page_to_pfn(bo->maps.dummy), prot);
 
 	return fault;
 }
@@ -202,13 +202,13 @@ static vm_fault_t tessera_cpu_fault_mkwrite(struct vm_fault *vmf)
 
 static void tessera_cpu_fault_open(struct vm_area_struct *vma)
 {
-	atomic_inc(&vma_to_bo(vma)->num_vmas);
+	atomic_inc(&vma_to_bo(vma)->maps.num_vmas);
 	tessera_bo_get(vma_to_bo(vma));
 }
 
 static void tessera_cpu_fault_close(struct vm_area_struct *vma)
 {
-	atomic_dec(&vma_to_bo(vma)->num_vmas);
+	atomic_dec(&vma_to_bo(vma)->maps.num_vmas);
 	tessera_bo_put(vma_to_bo(vma));
 }
 
@@ -246,7 +246,7 @@ int tessera_cpu_fault_mmap(struct drm_gem_object *gem, struct vm_area_struct *vm
 	if (tessera_coherence_tracks(bo))
 		vma->vm_ops = &tessera_cpu_fault_tracked_vm_ops;
 	vma->vm_private_data = &bo->tbo;
-	atomic_inc(&bo->num_vmas);
+	atomic_inc(&bo->maps.num_vmas);
 	vm_flags_set(vma, VM_PFNMAP | VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
 
 	return 0;

@@ -42,7 +42,7 @@
  */
 static u32 timeout_ms(struct tessera_bo *bo)
 {
-	return bo->redrawn && !bo->exported ? U32_MAX : VMAP_TIMEOUT_MS;
+	return bo->redrawn && !bo->sharing.exported ? U32_MAX : VMAP_TIMEOUT_MS;
 }
 
 static bool is_seen(struct tessera_bo *bo)
@@ -94,11 +94,11 @@ static int map_pages(struct tessera_bo *bo, struct iosys_map *map)
  */
 static int map_nowhere(struct tessera_bo *bo, struct iosys_map *map)
 {
-	if (!bo->nowhere)
-		bo->nowhere = vzalloc(tessera_bo_bytes(bo));
-	if (!bo->nowhere)
+	if (!bo->maps.nowhere)
+		bo->maps.nowhere = vzalloc(tessera_bo_bytes(bo));
+	if (!bo->maps.nowhere)
 		return -ENOMEM;
-	iosys_map_set_vaddr(map, bo->nowhere);
+	iosys_map_set_vaddr(map, bo->maps.nowhere);
 
 	return 0;
 }
@@ -156,7 +156,7 @@ void tessera_vunmap(struct drm_gem_object *gem, struct iosys_map *map)
 {
 	struct tessera_bo *bo = gem_to_tessera_bo(gem);
 
-	if (bo->nowhere && map->vaddr == bo->nowhere)
+	if (bo->maps.nowhere && map->vaddr == bo->maps.nowhere)
 		return;
 	if (map->is_iomem) {
 		iounmap(map->vaddr_iomem);

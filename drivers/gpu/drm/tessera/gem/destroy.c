@@ -89,8 +89,8 @@ static int destroy_settle(struct tessera_bo *bo)
  */
 static bool destroy_is_shared(struct tessera_bo *bo)
 {
-	return READ_ONCE(bo->tbo.base.handle_count) || READ_ONCE(bo->exported) ||
-	       atomic_read(&bo->num_vmas) || tessera_bo_is_in_vm(bo);
+	return READ_ONCE(bo->tbo.base.handle_count) || READ_ONCE(bo->sharing.exported) ||
+	       atomic_read(&bo->maps.num_vmas) || tessera_bo_is_in_vm(bo);
 }
 
 /*

@@ -82,7 +82,7 @@ static int attach_dynamic(struct tessera_bo *bo, struct dma_buf_attachment *atta
 	}
 	lending->attach = attach;
 	attach->priv = lending;
-	list_add(&lending->node, &bo->lendings);
+	list_add(&lending->node, &bo->sharing.lendings);
 	tessera_backing_clear_new(bo);
 	tessera_bo_exit(bo, idx);
 
@@ -120,8 +120,8 @@ static void tessera_dmabuf_detach(struct dma_buf *dmabuf, struct dma_buf_attachm
 	}
 	dma_resv_lock(dmabuf->resv, NULL);
 	list_del(&lending->node);
-	if (list_empty(&bo->lendings))
-		bo->lent = false;
+	if (list_empty(&bo->sharing.lendings))
+		bo->sharing.lent = false;
 	dma_resv_unlock(dmabuf->resv);
 	kfree(lending);
 }
@@ -263,7 +263,7 @@ struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 	dma_resv_lock(gem->resv, NULL);
 	offered = tessera_bo_is_offered(bo);
 	if (!offered)
-		WRITE_ONCE(bo->exported, true);
+		WRITE_ONCE(bo->sharing.exported, true);
 	dma_resv_unlock(gem->resv);
 	if (offered)
 		return ERR_PTR(-EINVAL);

@@ -55,7 +55,7 @@ static void gem_close(struct drm_gem_object *gem, struct drm_file *file)
  */
 static int gem_mmap(struct drm_gem_object *gem, struct vm_area_struct *vma)
 {
-	struct dma_buf *dmabuf = gem_to_tessera_bo(gem)->dmabuf;
+	struct dma_buf *dmabuf = gem_to_tessera_bo(gem)->sharing.dmabuf;
 	int ret;
 
 	if (!dmabuf)
@@ -71,14 +71,14 @@ static int gem_mmap(struct drm_gem_object *gem, struct vm_area_struct *vma)
 
 static int gem_vmap(struct drm_gem_object *gem, struct iosys_map *map)
 {
-	struct dma_buf *dmabuf = gem_to_tessera_bo(gem)->dmabuf;
+	struct dma_buf *dmabuf = gem_to_tessera_bo(gem)->sharing.dmabuf;
 
 	return dmabuf ? dma_buf_vmap(dmabuf, map) : tessera_vmap(gem, map);
 }
 
 static void gem_vunmap(struct drm_gem_object *gem, struct iosys_map *map)
 {
-	struct dma_buf *dmabuf = gem_to_tessera_bo(gem)->dmabuf;
+	struct dma_buf *dmabuf = gem_to_tessera_bo(gem)->sharing.dmabuf;
 
 	if (dmabuf)
 		dma_buf_vunmap(dmabuf, map);
@@ -224,7 +224,7 @@ int tessera_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *f
 	args->layout = bo->layout;
 	args->pitch = bo->pitch;
 	args->pad2 = 0;
-	args->mmap_offset = bo->flags & DRM_TESSERA_BO_CPU_ACCESS || bo->dmabuf ?
+	args->mmap_offset = bo->flags & DRM_TESSERA_BO_CPU_ACCESS || bo->sharing.dmabuf ?
 			    drm_vma_node_offset_addr(&bo->tbo.base.vma_node) : 0;
 
 	ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);

@@ -172,7 +172,7 @@ struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_fl
 	/*
 	 * Importers may read the pages even if the move that fills them fails.
 	 */
-	if (!list_empty(&to_tessera_bo(tbo)->lendings))
+	if (!list_empty(&to_tessera_bo(tbo)->sharing.lendings))
 		page_flags |= TTM_TT_FLAG_ZERO_ALLOC;
 	/* The array of DMA addresses makes the pool map the pages. */
 	if (ttm_sg_tt_init(&backing->base, tbo, page_flags, to_tessera_bo(tbo)->caching)) {
@@ -184,7 +184,7 @@ struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_fl
 	 * An import is never in a memory segment, so it has no ghosts, and the
 	 * pointer cannot outlive the object.
 	 */
-	if (to_tessera_bo(tbo)->dmabuf)
+	if (to_tessera_bo(tbo)->sharing.dmabuf)
 		backing->borrower = to_tessera_bo(tbo);
 
 	return &backing->base;
@@ -215,7 +215,7 @@ static int backing_borrow(struct tessera_backing *backing)
 {
 	struct tessera_bo *bo = backing->borrower;
 	struct ttm_tt *tt = &backing->base;
-	int ret = bo->tbo.sg ? 0 : tessera_borrow_map(&bo->tbo, &bo->borrow);
+	int ret = bo->tbo.sg ? 0 : tessera_borrow_map(&bo->tbo, &bo->sharing.borrow);
 
 	if (ret)
 		return ret;
@@ -242,7 +242,7 @@ void tessera_backing_lose(struct tessera_bo *bo)
 		to_backing(tt)->empty = ttm_tt_is_populated(tt);
 		tt->sg = NULL;
 	}
-	tessera_borrow_moved(&bo->tbo, &bo->borrow);
+	tessera_borrow_moved(&bo->tbo, &bo->sharing.borrow);
 }
 
 /**

@@ -117,7 +117,7 @@ static void bo_count(struct tessera_bo *bo, s64 bytes)
 	const struct tessera_segment *seg = tessera_segment_by_id(bo->account->tdev,
 								  bo->preferred[0]);
 
-	if (!bo->dmabuf && !bo->user)
+	if (!bo->sharing.dmabuf && !bo->user)
 		atomic64_add(bytes, &bo->account->total[seg->index]);
 }
 
@@ -139,7 +139,7 @@ static void bo_return_pages(struct ttm_buffer_object *tbo)
 		if (tessera_fence_is_own(tdev, fence))
 			tessera_wait_fence(TESSERA_WAIT_PAGES, fence, false, MAX_SCHEDULE_TIMEOUT);
 	dma_resv_iter_end(&cursor);
-	tessera_borrow_end(tbo, &to_tessera_bo(tbo)->borrow);
+	tessera_borrow_end(tbo, &to_tessera_bo(tbo)->sharing.borrow);
 }
 
 static void bo_destroy(struct ttm_buffer_object *tbo)
@@ -151,7 +151,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	bo_count(bo, -tessera_bo_bytes(bo));
 
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->locks.files));
-	drm_WARN_ON(&tdev->drm, !list_empty(&bo->residency_entries));
+	drm_WARN_ON(&tdev->drm, !list_empty(&bo->residency.entries));
 	bo_return_pages(tbo);
 	/* TTM calls this from a worker for user memory, see bo_init(). */
 	if (bo->user)
@@ -162,16 +162,16 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	registry_remove(tdev->registry, bo->id);
 	tessera_renamed_put(&bo->instance);
 	drm_gem_object_release(&tbo->base);
-	if (bo->dmabuf)
-		dma_buf_put(bo->dmabuf);
+	if (bo->sharing.dmabuf)
+		dma_buf_put(bo->sharing.dmabuf);
 	if (bo->root)
 		drm_gem_object_put(bo->root);
 	tessera_paging_queue_put(bo->queue);
 	tessera_dep_check_fini(&bo->dep_check);
 	kfree(bo->label);
-	vfree(bo->nowhere);
-	if (bo->dummy)
-		__free_page(bo->dummy);
+	vfree(bo->maps.nowhere);
+	if (bo->maps.dummy)
+		__free_page(bo->maps.dummy);
 	kfree(bo);
 	tessera_device_put(tdev);
 }
@@ -330,17 +330,17 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	spin_lock_init(&bo->locks.lock);
 	tessera_dep_check_init(&bo->dep_check);
 	INIT_LIST_HEAD(&bo->locks.files);
-	INIT_LIST_HEAD(&bo->residency_entries);
-	INIT_LIST_HEAD(&bo->borrow.maps);
-	INIT_LIST_HEAD(&bo->lendings);
+	INIT_LIST_HEAD(&bo->residency.entries);
+	INIT_LIST_HEAD(&bo->sharing.borrow.maps);
+	INIT_LIST_HEAD(&bo->sharing.lendings);
 	INIT_LIST_HEAD(&bo->donor);
 	if (from->root)
 		drm_gem_object_get(from->root);
 	bo->root = from->root;
 	if (from->dmabuf)
 		get_dma_buf(from->dmabuf);
-	bo->dmabuf = from->dmabuf;
-	bo->exported = from->dmabuf;
+	bo->sharing.dmabuf = from->dmabuf;
+	bo->sharing.exported = from->dmabuf;
 	bo->user = from->user;
 	bo->flags = args->flags;
 	bo->supported = args->supported;
@@ -372,7 +372,8 @@ static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *fun
 	 * TTM allocates no pages for type sg, and destroys such objects in a
 	 * worker.
 	 */
-	enum ttm_bo_type type = bo->dmabuf || bo->user ? ttm_bo_type_sg : ttm_bo_type_device;
+	enum ttm_bo_type type = bo->sharing.dmabuf || bo->user ? ttm_bo_type_sg :
+								 ttm_bo_type_device;
 	struct tessera_device *tdev = bo->account->tdev;
 	int ret;
 
@@ -721,7 +722,7 @@ u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write)
  */
 void tessera_bo_make_immovable(struct tessera_bo *bo)
 {
-	WRITE_ONCE(bo->immovable_addr, tessera_bo_gpu_addr(bo));
+	WRITE_ONCE(bo->fixed.addr, tessera_bo_gpu_addr(bo));
 	ttm_bo_pin(&bo->tbo);
 	/* Pinning alone does not remove it from the LRU list of TTM. */
 	ttm_bo_move_to_lru_tail_unlocked(&bo->tbo);
@@ -740,7 +741,7 @@ void tessera_bo_make_movable(struct tessera_bo *bo)
 	tessera_manager_uncharge_scanout(tessera_manager_of(tessera_bo_device(bo),
 							    tessera_bo_segment(bo)->index),
 					 tessera_bo_bytes(bo));
-	WRITE_ONCE(bo->immovable_addr, 0);
+	WRITE_ONCE(bo->fixed.addr, 0);
 	ttm_bo_unpin(&bo->tbo);
 	ttm_bo_move_to_lru_tail_unlocked(&bo->tbo);
 }

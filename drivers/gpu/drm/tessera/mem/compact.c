@@ -107,7 +107,7 @@ static void note_fence(struct tessera_space_rules *rules, struct dma_fence *fenc
 
 static bool is_own(const struct compaction *c, struct tessera_bo *bo)
 {
-	return bo->account->id == c->requester->id && !READ_ONCE(bo->exported);
+	return bo->account->id == c->requester->id && !READ_ONCE(bo->sharing.exported);
 }
 
 /*

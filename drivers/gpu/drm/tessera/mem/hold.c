@@ -46,9 +46,9 @@
  */
 u64 tessera_holder(struct tessera_bo *bo)
 {
-	u64 holder = atomic64_read(&bo->holder);
+	u64 holder = atomic64_read(&bo->hold.holder);
 
-	return time_before(jiffies, READ_ONCE(bo->held_until)) ? holder : 0;
+	return time_before(jiffies, READ_ONCE(bo->hold.until)) ? holder : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_holder);
 
@@ -71,8 +71,8 @@ void tessera_hold_take(struct tessera_bo *bo, u64 stamp, unsigned long until)
 
 	if (holder && holder <= stamp)
 		return;
-	WRITE_ONCE(bo->held_until, until);
-	atomic64_set(&bo->holder, stamp);
+	WRITE_ONCE(bo->hold.until, until);
+	atomic64_set(&bo->hold.holder, stamp);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_hold_take);
 
@@ -86,7 +86,7 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_hold_take);
  */
 void tessera_hold_drop(struct tessera_bo *bo, u64 stamp)
 {
-	atomic64_cmpxchg(&bo->holder, stamp, 0);
+	atomic64_cmpxchg(&bo->hold.holder, stamp, 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_hold_drop);
 

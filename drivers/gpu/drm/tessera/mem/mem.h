@@ -157,10 +157,89 @@ struct tessera_cpu_window {
  * change
  */
 struct tessera_lending {
-	/** @node: in &tessera_bo.lendings */
+	/** @node: in &tessera_bo_sharing.lendings */
 	struct list_head node;
 	/** @attach: attachment of the importer */
 	struct dma_buf_attachment *attach;
+};
+
+/**
+ * struct tessera_bo_hold - the hold of a submission in parts, see
+ * tessera_holder()
+ */
+struct tessera_bo_hold {
+	/** @holder: stamp of the submission, or 0 */
+	atomic64_t holder;
+	/** @until: time in jiffies at which the hold expires */
+	unsigned long until;
+};
+
+/**
+ * struct tessera_bo_fixed - what keeps an object in its place in memory; under
+ * resv
+ */
+struct tessera_bo_fixed {
+	/** @shown: number of pins for scanout, see mem/scanout.c */
+	unsigned int shown;
+	/** @mapped: number of kernel mappings of its place, see cpu/vmap.c */
+	unsigned int mapped;
+	/** @addr: its GPU address while @shown or @mapped, else 0 */
+	u64 addr;
+};
+
+/**
+ * struct tessera_bo_maps - CPU mappings of an object, see cpu/fault.c and
+ * cpu/vmap.c
+ */
+struct tessera_bo_maps {
+	/** @num_vmas: number of user mappings */
+	atomic_t num_vmas;
+	/**
+	 * @dummy: page that user mappings show after unplug, or NULL; under
+	 * resv
+	 */
+	struct page *dummy;
+	/**
+	 * @nowhere: memory that kernel mappings show after unplug, or NULL;
+	 * under resv
+	 */
+	void *nowhere;
+};
+
+/**
+ * struct tessera_bo_residency - an object's entries on residency lists, see
+ * vm/resident.c; under resv
+ */
+struct tessera_bo_residency {
+	/** @num: number of elements of @entries */
+	u64 num;
+	/** @entries: &struct tessera_residency_entry */
+	struct list_head entries;
+};
+
+/**
+ * struct tessera_bo_sharing - use of an object by other devices, see
+ * gem/dmabuf.c and gem/import.c
+ */
+struct tessera_bo_sharing {
+	/**
+	 * @dmabuf: dma-buf of an import, with a reference; NULL if the object
+	 * has its own pages
+	 */
+	struct dma_buf *dmabuf;
+	/** @borrow: DMA mappings of an import */
+	struct tessera_borrow borrow;
+	/**
+	 * @lendings: importers that are told when the pages change; under resv
+	 */
+	struct list_head lendings;
+	/** @lent: one of @lendings may use the pages; under resv */
+	bool lent;
+	/**
+	 * @exported: the object was exported or imported at some time, so its
+	 * reservation may contain foreign fences
+	 */
+	bool exported;
 };
 
 /**
@@ -218,72 +297,23 @@ struct tessera_bo {
 	 * it
 	 */
 	u64 passed;
-	/**
-	 * @holder: stamp of the split submission that holds it, see
-	 * tessera_holder()
-	 */
-	atomic64_t holder;
-	/** @held_until: time in jiffies at which the hold expires */
-	unsigned long held_until;
+	/** @hold: the hold of a submission in parts */
+	struct tessera_bo_hold hold;
 	/**
 	 * @pins: number of pins of its pages, see tessera_residency_pin();
 	 * changes under resv
 	 */
 	unsigned int pins;
-	/** @shown: number of pins for scanout, see mem/scanout.c; under resv */
-	unsigned int shown;
-	/**
-	 * @mapped: number of kernel mappings of its place in memory, see
-	 * cpu/vmap.c; under resv
-	 */
-	unsigned int mapped;
-	/**
-	 * @immovable_addr: GPU address while it is scanned out or mapped by the
-	 * kernel, else 0; changes under resv
-	 */
-	u64 immovable_addr;
-	/**
-	 * @dummy: page that CPU mappings show after unplug, or NULL; under resv
-	 */
-	struct page *dummy;
-	/**
-	 * @nowhere: memory that kernel mappings show after unplug, see
-	 * cpu/vmap.c, or NULL; under resv
-	 */
-	void *nowhere;
-	/**
-	 * @listed: number of its residency entries, see vm/resident.c; changes
-	 * under resv
-	 */
-	u64 listed;
-	/**
-	 * @residency_entries: its residency entries, &struct
-	 * tessera_residency_entry; under resv
-	 */
-	struct list_head residency_entries;
-	/** @num_vmas: number of CPU mappings */
-	atomic_t num_vmas;
-	/**
-	 * @dmabuf: dma-buf of an import, with a reference; NULL if the object
-	 * has its own pages
-	 */
-	struct dma_buf *dmabuf;
-	/** @borrow: DMA mappings of an import */
-	struct tessera_borrow borrow;
-	/**
-	 * @lendings: importers that are told when the pages change, see
-	 * gem/dmabuf.c; under resv
-	 */
-	struct list_head lendings;
-	/** @lent: one of @lendings may use the pages; under resv */
-	bool lent;
+	/** @fixed: what keeps it in its place in memory */
+	struct tessera_bo_fixed fixed;
+	/** @maps: its CPU mappings */
+	struct tessera_bo_maps maps;
+	/** @residency: its entries on residency lists */
+	struct tessera_bo_residency residency;
+	/** @sharing: its use by other devices */
+	struct tessera_bo_sharing sharing;
 	/** @user: memory of a process that backs it, or NULL */
 	struct tessera_user *user;
-	/**
-	 * @exported: it was exported or imported at some time, so its
-	 * reservation may contain foreign fences
-	 */
-	bool exported;
 	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */
 	bool copy_valid;
 	/**
@@ -415,7 +445,7 @@ static inline u32 tessera_bo_place_flags(const struct tessera_bo *bo)
  */
 static inline bool tessera_bo_is_immovable(const struct tessera_bo *bo)
 {
-	return READ_ONCE(bo->immovable_addr);
+	return READ_ONCE(bo->fixed.addr);
 }
 
 /* Checks whether a VM maps an object. The caller holds its reservation. */
@@ -603,7 +633,7 @@ void tessera_coherence_print(struct tessera_bo *bo, struct drm_printer *p);
 /* Debug builds: warns about CPU mappings of pages that were just unmapped. */
 static inline void tessera_stale_map_check_part(struct tessera_bo *bo, u64 first, u64 pages)
 {
-	if (atomic_read(&bo->num_vmas))
+	if (atomic_read(&bo->maps.num_vmas))
 		tessera_stale_map_check_pages(&bo->tbo, bo->id, first, pages);
 }
 

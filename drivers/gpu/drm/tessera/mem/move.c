@@ -352,7 +352,7 @@ static void move_finish_page_in(struct move *move, struct dma_fence *fence,
 	 * be cleared. Importers are the exception: they may read the pages even
 	 * if the eviction fails.
 	 */
-	if (list_empty(&bo->lendings))
+	if (list_empty(&bo->sharing.lendings))
 		bo->tbo.ttm->page_flags &= ~TTM_TT_FLAG_ZERO_ALLOC;
 	move_finish_pipelined(move, fence, new_mem);
 	/* Jobs of a VM do not declare which objects they write. */

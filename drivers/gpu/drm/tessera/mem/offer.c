@@ -85,7 +85,7 @@ static int offer_check(struct tessera_bo *bo)
 	if (tessera_bo_is_immovable(bo))
 		return -EBUSY;
 	if (tessera_ioctl_bad(tdev, tessera_bo_is_offered(bo)) ||
-	    tessera_ioctl_bad(tdev, READ_ONCE(bo->exported)) ||
+	    tessera_ioctl_bad(tdev, READ_ONCE(bo->sharing.exported)) ||
 	    tessera_ioctl_bad(tdev, bo->user) ||
 	    tessera_ioctl_bad(tdev, READ_ONCE(bo->tbo.base.handle_count) > 1) ||
 	    tessera_ioctl_bad(tdev, READ_ONCE(bo->tbo.base.name)))

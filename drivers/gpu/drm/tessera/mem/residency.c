@@ -29,8 +29,8 @@
  *   device only. The next two rules ensure that no other device uses the pages
  *   of an object in memory.
  * - An object moves from its pages to a memory segment only when no other
- *   device uses the pages (&tessera_bo.lent) and all foreign fences of the
- *   object have signalled.
+ *   device uses the pages (&tessera_bo_sharing.lent) and all foreign fences of
+ *   the object have signalled.
  * - An aperture and page tables show the pages in place. An object comes to an
  *   aperture when the moves of the exporter are finished
  *   (DMA_RESV_USAGE_KERNEL), so that jobs at virtual addresses find valid
@@ -143,7 +143,7 @@ int tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage,
 	struct dma_fence *fence;
 	int ret = 0;
 
-	if (!READ_ONCE(bo->exported))
+	if (!READ_ONCE(bo->sharing.exported))
 		return 0;
 	dma_resv_iter_begin(&cursor, bo->tbo.base.resv, usage);
 	dma_resv_for_each_fence_unlocked(&cursor, fence) {
@@ -182,7 +182,7 @@ int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segme
 						     DMA_RESV_USAGE_KERNEL, &blocker->foreign);
 	if (ret || blocker->foreign.num)
 		return ret ?: -EINPROGRESS;
-	if (!(bo->dmabuf && !bo->tbo.sg) && !(memory && bo->lent))
+	if (!(bo->sharing.dmabuf && !bo->tbo.sg) && !(memory && bo->sharing.lent))
 		return 0;
 	/*
 	 * No fence is pending. The other device has to be asked for the pages.
@@ -480,7 +480,7 @@ static int ask_exporter(struct tessera_bo *bo, bool interruptible)
 	else
 		dma_resv_lock(bo->tbo.base.resv, NULL);
 	if (!ret) {
-		ret = bo->tbo.sg ? 0 : tessera_borrow_map(&bo->tbo, &bo->borrow);
+		ret = bo->tbo.sg ? 0 : tessera_borrow_map(&bo->tbo, &bo->sharing.borrow);
 		dma_resv_unlock(bo->tbo.base.resv);
 	}
 
@@ -503,7 +503,7 @@ int tessera_residency_request_pages(struct tessera_bo *bo, bool interruptible)
 {
 	int ret, idx;
 
-	if (bo->dmabuf)
+	if (bo->sharing.dmabuf)
 		return ask_exporter(bo, interruptible);
 	ret = interruptible ? tessera_bo_enter(bo, &idx) :
 			      tessera_bo_enter_uninterruptible(bo, &idx);
@@ -597,8 +597,8 @@ int tessera_residency_pin(struct tessera_bo *bo)
  * @bo: the object, reservation held
  *
  * Like tessera_residency_pin(), but the object is neither pinned nor charged.
- * The next move of the object tells the importers because &tessera_bo.lent is
- * set.
+ * The next move of the object tells the importers because
+ * &tessera_bo_sharing.lent is set.
  *
  * Return: as for tessera_residency_pin() without -EDQUOT; -ENODEV if the device
  * is unplugged and the pages are not in use by an importer.
@@ -612,11 +612,11 @@ int tessera_residency_lend(struct tessera_bo *bo)
 	if (drm_dev_enter(bo->tbo.base.dev, &idx)) {
 		ret = to_pages(bo, false) ?: (atomic_read(&bo->lost) ? -EIO : 0);
 		drm_dev_exit(idx);
-	} else if (!bo->lent) {
+	} else if (!bo->sharing.lent) {
 		ret = -ENODEV;
 	}
 	if (!ret)
-		bo->lent = true;
+		bo->sharing.lent = true;
 
 	return ret;
 }

@@ -177,7 +177,7 @@ static int pin_locked(struct scanout *scanout)
 	if (!tessera_bo_is_immovable(bo))
 		ret = bring(scanout);
 	if (!ret)
-		bo->shown++;
+		bo->fixed.shown++;
 
 	return ret;
 }
@@ -297,7 +297,7 @@ int tessera_scanout_pin(struct tessera_bo *bo, struct drm_file *file)
 /* The object was in use until now, so it must not be the next victim. */
 static void mark_recently_used(struct tessera_bo *bo)
 {
-	if (bo->shown || bo->mapped)
+	if (bo->fixed.shown || bo->fixed.mapped)
 		return;
 	WRITE_ONCE(bo->last_use, tessera_residency_next_stamp(tessera_bo_device(bo)));
 	tessera_bo_make_movable(bo);
@@ -310,8 +310,8 @@ static void mark_recently_used(struct tessera_bo *bo)
 void tessera_scanout_unpin(struct tessera_bo *bo)
 {
 	dma_resv_lock(bo->tbo.base.resv, NULL);
-	if (!drm_WARN_ON(bo->tbo.base.dev, !bo->shown)) {
-		bo->shown--;
+	if (!drm_WARN_ON(bo->tbo.base.dev, !bo->fixed.shown)) {
+		bo->fixed.shown--;
 		mark_recently_used(bo);
 	}
 	dma_resv_unlock(bo->tbo.base.resv);
@@ -341,7 +341,7 @@ int tessera_scanout_hold(struct tessera_bo *bo)
 	int ret = 0;
 
 	/* Count before the space is taken: see passes(). */
-	if (!bo->mapped)
+	if (!bo->fixed.mapped)
 		atomic_inc(&tdev->drawn);
 	if (!tessera_bo_is_immovable(bo)) {
 		struct tessera_manager *mgr =
@@ -352,8 +352,8 @@ int tessera_scanout_hold(struct tessera_bo *bo)
 			tessera_bo_make_immovable(bo);
 	}
 	if (!ret)
-		bo->mapped++;
-	else if (!bo->mapped)
+		bo->fixed.mapped++;
+	else if (!bo->fixed.mapped)
 		end_drawing(tdev);
 
 	return ret;
@@ -368,9 +368,9 @@ void tessera_scanout_drop(struct tessera_bo *bo)
 	struct tessera_device *tdev = tessera_bo_device(bo);
 
 	dma_resv_assert_held(bo->tbo.base.resv);
-	bo->mapped--;
+	bo->fixed.mapped--;
 	mark_recently_used(bo);
-	if (!bo->mapped)
+	if (!bo->fixed.mapped)
 		end_drawing(tdev);
 }
 
@@ -385,7 +385,7 @@ void tessera_scanout_drop(struct tessera_bo *bo)
  */
 u64 tessera_scanout_addr(struct tessera_bo *bo)
 {
-	return READ_ONCE(bo->immovable_addr);
+	return READ_ONCE(bo->fixed.addr);
 }
 
 /**
@@ -401,7 +401,7 @@ u64 tessera_scanout_addr(struct tessera_bo *bo)
 bool tessera_scanout_bar_offset(struct tessera_bo *bo, u64 *offset)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
-	u64 addr = READ_ONCE(bo->immovable_addr);
+	u64 addr = READ_ONCE(bo->fixed.addr);
 	u32 i;
 
 	for (i = 0; addr && i < tessera_segment_count(tdev); i++) {

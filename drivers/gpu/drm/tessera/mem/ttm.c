@@ -62,15 +62,15 @@ void tessera_ttm_revoke_imports(struct tessera_bo *bo)
 	struct dma_buf *told = NULL;
 	struct tessera_lending *lending;
 
-	if (!bo->lent)
+	if (!bo->sharing.lent)
 		return;
-	list_for_each_entry(lending, &bo->lendings, node) {
+	list_for_each_entry(lending, &bo->sharing.lendings, node) {
 		attach = lending->attach;
 		if (attach->dmabuf != told)
 			dma_buf_invalidate_mappings(attach->dmabuf);
 		told = attach->dmabuf;
 	}
-	bo->lent = false;
+	bo->sharing.lent = false;
 }
 
 /* TTM calls this before it swaps out an object. It evicts nothing else. */
@@ -91,10 +91,10 @@ static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 	 * TTM would wait for all fences, and foreign ones may take any time. It
 	 * asks again later.
 	 */
-	if (READ_ONCE(bo->exported) &&
+	if (READ_ONCE(bo->sharing.exported) &&
 	    !dma_resv_test_signaled(tbo->base.resv, DMA_RESV_USAGE_BOOKKEEP))
 		return false;
-	if (bo->lent) {
+	if (bo->sharing.lent) {
 		if (!drm_dev_is_unplugged(tbo->base.dev))
 			tessera_ttm_revoke_imports(bo);
 		return false;
@@ -197,7 +197,7 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 	/*
 	 * Another device uses the pages: see tessera_residency_request_pages().
 	 */
-	if (to_tessera_bo(tbo)->lent &&
+	if (to_tessera_bo(tbo)->sharing.lent &&
 	    tessera_segment_is_memory(tessera_resource_segment(new_mem)))
 		return -EBUSY;
 	/* TTM has removed the CPU mappings already. */
@@ -275,8 +275,8 @@ static void replace_lost_pages(struct tessera_bo *bo)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = false };
 
-	if (!bo->redrawn || !atomic_read(&bo->lost) || bo->mapped || bo->pins || bo->lent ||
-	    tessera_bo_segment(bo))
+	if (!bo->redrawn || !atomic_read(&bo->lost) || bo->fixed.mapped || bo->pins ||
+	    bo->sharing.lent || tessera_bo_segment(bo))
 		return;
 	/* The pages are about to be freed, so CPU accesses have to fault. */
 	ttm_bo_unmap_virtual(&bo->tbo);
@@ -307,7 +307,7 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 		id = bo->id;
 		dma_resv_lock(bo->tbo.base.resv, NULL);
 		/* Nothing is scanned out any more. */
-		if (!bo->mapped)
+		if (!bo->fixed.mapped)
 			tessera_bo_make_movable(bo);
 		/*
 		 * A pending move into an object's pages may read the lost

@@ -75,7 +75,7 @@ static void bo_detach(struct tessera_bo *bo, bool named)
 
 	if (!named)
 		mutex_lock(lock);
-	tessera_borrow_end(&bo->tbo, &bo->borrow);
+	tessera_borrow_end(&bo->tbo, &bo->sharing.borrow);
 	if (!named)
 		mutex_unlock(lock);
 }
@@ -85,7 +85,7 @@ static void bo_unmap(struct tessera_bo *bo, bool named)
 	dma_resv_lock(bo->tbo.base.resv, NULL);
 	tessera_backing_detach(bo);
 	dma_resv_unlock(bo->tbo.base.resv);
-	if (bo->dmabuf)
+	if (bo->sharing.dmabuf)
 		bo_detach(bo, named);
 }
 
@@ -110,7 +110,7 @@ static bool unmap_dying(struct tessera_device *tdev, bool others, bool imports)
 		 * The object has no handle, so the core does not look at it and
 		 * object_name_lock is not needed.
 		 */
-		if (bo->dmabuf ? imports : others) {
+		if (bo->sharing.dmabuf ? imports : others) {
 			bo_unmap(bo, true);
 			again |= dma_resv_test_signaled(bo->tbo.base.resv,
 							DMA_RESV_USAGE_BOOKKEEP);
@@ -128,7 +128,7 @@ static void detach_imports(struct tessera_device *tdev, bool named)
 
 	while ((bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
-		if (bo->dmabuf)
+		if (bo->sharing.dmabuf)
 			bo_unmap(bo, named);
 		tessera_bo_put(bo);
 	}
@@ -225,7 +225,7 @@ static int bo_move_out(struct tessera_bo *bo)
 
 	tessera_bo_make_movable(bo);
 	bo->copy_valid = false;
-	if (!bo->dmabuf && !bo->pins && !bo->lent &&
+	if (!bo->sharing.dmabuf && !bo->pins && !bo->sharing.lent &&
 	    dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP))
 		return tessera_bo_drop_pages(bo, &ctx);
 	ret = tessera_bo_to_system(bo, &ctx);
@@ -246,13 +246,13 @@ static void unplug_living(struct tessera_device *tdev, bool sleeps)
 		 * tessera_unplug_import_end() handles the imports that are
 		 * skipped.
 		 */
-		if (!bo->dmabuf || !sleeps) {
+		if (!bo->sharing.dmabuf || !sleeps) {
 			dma_resv_lock(bo->tbo.base.resv, NULL);
 			ret = bo_move_out(bo);
 			if (ret)
 				drm_warn(&tdev->drm, "object %u keeps its place: %d\n", id, ret);
 			dma_resv_unlock(bo->tbo.base.resv);
-			if (bo->dmabuf)
+			if (bo->sharing.dmabuf)
 				bo_detach(bo, false);
 		}
 		tessera_bo_put(bo);

@@ -97,7 +97,7 @@ static void block_fill(struct tessera_manager *mgr, struct tessera_block *block,
 	block->bo_id = block->bo->id;
 	block->pinned = tessera_bo_is_immovable(block->bo);
 	block->held = tessera_holder(block->bo);
-	block->listed = READ_ONCE(block->bo->listed);
+	block->listed = READ_ONCE(block->bo->residency.num);
 	block->last_use = READ_ONCE(block->bo->last_use);
 	block->offer = READ_ONCE(block->bo->offer.priority);
 	block->clean = READ_ONCE(block->bo->copy_valid) || block->offer;
@@ -575,7 +575,7 @@ static int take(struct eviction *ev, const struct victim *victim)
 	if (!tessera_victims_lock(bo, ev->rules, &locked))
 		return -EBUSY;
 
-	if ((!ev->rules->passes && tessera_holder(bo)) || (bo->listed && !victim->listed))
+	if ((!ev->rules->passes && tessera_holder(bo)) || (bo->residency.num && !victim->listed))
 		ret = -EBUSY;
 	else if (tessera_bo_segment(bo) == ev->seg)
 		ret = evict_counted(ev->rules, bo, reason);

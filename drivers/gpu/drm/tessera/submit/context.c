@@ -172,7 +172,7 @@ static void context_fini_vm(struct tessera_context *ctx)
 /* The context has left its client's table, so no other thread uses @vm. */
 static void context_leave(struct tessera_context *ctx)
 {
-	atomic_dec(&ctx->account->process->contexts);
+	atomic_dec(&ctx->account->process->count.contexts);
 	tessera_vm_put(ctx->vm);
 	ctx->vm = NULL;
 	tessera_context_put(ctx);
@@ -305,12 +305,12 @@ int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 
 	if (!engine)
 		return -EINVAL;
-	ret = tessera_account_count(&account->process->contexts, TESSERA_MAX_CONTEXTS);
+	ret = tessera_account_count(&account->process->count.contexts, TESSERA_MAX_CONTEXTS);
 	if (ret)
 		return ret;
 	ctx = context_alloc(tdev, engine, account, contexts, args);
 	if (IS_ERR(ctx)) {
-		atomic_dec(&account->process->contexts);
+		atomic_dec(&account->process->count.contexts);
 		return PTR_ERR(ctx);
 	}
 	ctx->backlog = tessera_backlog_get(backlog);
@@ -318,7 +318,7 @@ int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 
 	ret = xa_alloc(contexts, id, ctx, XA_LIMIT(1, TESSERA_MAX_CONTEXTS), GFP_KERNEL);
 	if (ret) {
-		atomic_dec(&account->process->contexts);
+		atomic_dec(&account->process->count.contexts);
 		/* The reference stays with the caller. */
 		ctx->vm = NULL;
 		tessera_context_put(ctx);

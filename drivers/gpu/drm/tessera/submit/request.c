@@ -434,7 +434,7 @@ int tessera_request_unblock(struct tessera_request *req, enum tessera_wait_row r
 	 */
 	for (i = 0; !parts && !ret && i < req->list.num_allocs; i++) {
 		bo = req->bos[i];
-		if (ask && bo && bo->dmabuf && !READ_ONCE(bo->tbo.sg))
+		if (ask && bo && bo->sharing.dmabuf && !READ_ONCE(bo->tbo.sg))
 			ret = tessera_residency_request_pages(bo, true);
 		if (!ret)
 			ret = tessera_request_find_foreign(req, i);

@@ -223,7 +223,8 @@ static int monitored_add_locked(struct tessera_monitored_set *set,
 static int monitored_add(struct tessera_monitored_set *set, struct tessera_monitored *fence,
 			 u32 *id)
 {
-	int ret = tessera_account_count(&set->account->process->fences, TESSERA_MAX_MONITORED);
+	atomic_t *count = &set->account->process->count.fences;
+	int ret = tessera_account_count(count, TESSERA_MAX_MONITORED);
 
 	if (ret)
 		return ret;
@@ -233,7 +234,7 @@ static int monitored_add(struct tessera_monitored_set *set, struct tessera_monit
 		kref_get(&fence->ref);
 	mutex_unlock(&set->lock);
 	if (ret)
-		atomic_dec(&set->account->process->fences);
+		atomic_dec(&set->account->process->count.fences);
 
 	return ret;
 }
@@ -330,7 +331,7 @@ int tessera_monitored_destroy(struct tessera_monitored_set *set, u32 id)
 	mutex_unlock(&set->lock);
 	if (!fence)
 		return -ENOENT;
-	atomic_dec(&set->account->process->fences);
+	atomic_dec(&set->account->process->count.fences);
 	monitored_put(fence);
 
 	return 0;
@@ -428,7 +429,7 @@ void tessera_monitored_set_destroy(struct tessera_monitored_set *set)
 	u32 i;
 
 	xa_for_each(&set->fences, id, fence) {
-		atomic_dec(&set->account->process->fences);
+		atomic_dec(&set->account->process->count.fences);
 		monitored_put(fence);
 	}
 	xa_destroy(&set->fences);

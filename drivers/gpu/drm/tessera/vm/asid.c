@@ -104,7 +104,7 @@ static void asid_set_locked(struct tessera_asids *asids, struct tessera_asid *as
 	WRITE_ONCE(asid->number, number);
 	asid->fresh = true;
 	list_add_tail(&asid->node, &asids->list);
-	asid->account->process->asids++;
+	asid->account->process->count.asids++;
 }
 
 static u32 asid_clear_locked(struct tessera_asid *asid)
@@ -113,7 +113,7 @@ static u32 asid_clear_locked(struct tessera_asid *asid)
 
 	WRITE_ONCE(asid->number, TESSERA_NO_ASID);
 	list_del_init(&asid->node);
-	asid->account->process->asids--;
+	asid->account->process->count.asids--;
 
 	return number;
 }
@@ -159,7 +159,7 @@ static struct tessera_asid *asid_victim_locked(struct tessera_asids *asids)
 	list_for_each_entry(asid, &asids->list, node)
 		if (!asid->heir &&
 		    (!victim ||
-		     asid->account->process->asids > victim->account->process->asids))
+		     asid->account->process->count.asids > victim->account->process->count.asids))
 			victim = asid;
 
 	return victim;

@@ -170,7 +170,7 @@ static void pts_release_ref(struct kref *ref)
 		tessera_paging_queue_put(pts->queue);
 	tessera_asid_fini(tdev, &pts->asid);
 	tessera_dep_check_fini(&pts->dep_check);
-	atomic_dec(&pts->account->process->vms);
+	atomic_dec(&pts->account->process->count.vms);
 	tessera_account_put(pts->account);
 	tessera_resident_set_put(pts->resident);
 	mutex_destroy(&pts->lock);
@@ -194,12 +194,12 @@ struct tessera_page_tables *tessera_page_tables_create(struct tessera_device *td
 	int ret;
 	u32 i;
 
-	ret = tessera_account_count(&account->process->vms, TESSERA_MAX_VMS);
+	ret = tessera_account_count(&account->process->count.vms, TESSERA_MAX_VMS);
 	if (ret)
 		return ERR_PTR(ret);
 	pts = kzalloc(sizeof(*pts), GFP_KERNEL_ACCOUNT);
 	if (!pts) {
-		atomic_dec(&account->process->vms);
+		atomic_dec(&account->process->count.vms);
 		return ERR_PTR(-ENOMEM);
 	}
 	kref_init(&pts->ref);

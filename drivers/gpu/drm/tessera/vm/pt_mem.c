@@ -85,7 +85,7 @@ static int pt_page_alloc_memory(struct tessera_device *tdev, struct tessera_pt_p
 	u32 share = tdev->pt_mem_map->pages / 8;
 	dma_addr_t dma;
 
-	if (atomic_read(&table->process->tables) <= share &&
+	if (atomic_read(&table->process->count.tables) <= share &&
 	    take_hidden(tdev->pt_mem_map, &table->addr)) {
 		table->pt.entry = table->addr | TSR_PTE_VALID | TSR_PTE_VRAM;
 		return 0;
@@ -114,7 +114,7 @@ struct tessera_pt_page *tessera_pt_page_create(struct tessera_device *tdev,
 	struct tessera_pt_page *table;
 	int ret;
 
-	ret = tessera_account_count(&process->tables, READ_ONCE(tdev->max_tables));
+	ret = tessera_account_count(&process->count.tables, READ_ONCE(tdev->max_tables));
 	if (ret)
 		return ERR_PTR(ret);
 	table = kvzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
@@ -130,7 +130,7 @@ struct tessera_pt_page *tessera_pt_page_create(struct tessera_device *tdev,
 err_free:
 	kvfree(table);
 err_uncount:
-	atomic_dec(&process->tables);
+	atomic_dec(&process->count.tables);
 	return ERR_PTR(-ENOMEM);
 }
 
@@ -161,7 +161,7 @@ void tessera_pt_page_destroy_list(struct tessera_device *tdev, struct list_head 
 	list_for_each_entry_safe(table, next, tables, node) {
 		list_del(&table->node);
 		tessera_pt_page_release_memory(tdev, table);
-		atomic_dec(&table->process->tables);
+		atomic_dec(&table->process->count.tables);
 		kvfree(table);
 	}
 }

@@ -94,11 +94,11 @@ int tessera_residency_entry_add(struct tessera_resident_set *set, struct tessera
 			kfree(entry);
 			return ret;
 		}
-		list_add_tail(&entry->node, &bo->residency_entries);
+		list_add_tail(&entry->node, &bo->residency.entries);
 	}
 	entry->count++;
-	WRITE_ONCE(bo->listed, bo->listed + 1);
-	if (bo->listed == 1)
+	WRITE_ONCE(bo->residency.num, bo->residency.num + 1);
+	if (bo->residency.num == 1)
 		tessera_order_update(bo);
 
 	return 0;
@@ -118,14 +118,14 @@ bool tessera_residency_entry_drop(struct tessera_residency_entry *entry, u64 cou
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
-	WRITE_ONCE(bo->listed, bo->listed - count);
+	WRITE_ONCE(bo->residency.num, bo->residency.num - count);
 	entry->count -= count;
 	if (entry->count)
 		return false;
 
 	/* Jobs do not report the objects they use: assume use until now. */
 	WRITE_ONCE(bo->last_use, tessera_residency_next_stamp(tessera_bo_device(bo)));
-	if (!bo->listed)
+	if (!bo->residency.num)
 		tessera_order_update(bo);
 	entry_mark(entry, false);
 	list_del(&entry->node);
@@ -152,10 +152,10 @@ void tessera_residency_entry_close(struct tessera_bo *bo, struct drm_file *file)
 	 * The unlocked check is safe: a call that adds an entry afterwards
 	 * checks the handle once more.
 	 */
-	if (list_empty(&bo->residency_entries))
+	if (list_empty(&bo->residency.entries))
 		return;
 	dma_resv_lock(bo->tbo.base.resv, NULL);
-	list_for_each_entry_safe(entry, next, &bo->residency_entries, node)
+	list_for_each_entry_safe(entry, next, &bo->residency.entries, node)
 		if (entry->set->file == file)
 			tessera_residency_entry_drop(entry, entry->count);
 	dma_resv_unlock(bo->tbo.base.resv);
@@ -250,7 +250,7 @@ void tessera_residency_entry_settle(struct tessera_bo *bo)
 	 * An offered object does not have to be brought back. Reclaiming it
 	 * calls this function again.
 	 */
-	list_for_each_entry(entry, &bo->residency_entries, node)
+	list_for_each_entry(entry, &bo->residency.entries, node)
 		entry_mark(entry, !offered && (!serves || entry->hidden));
 }
 
@@ -262,7 +262,7 @@ void tessera_residency_entry_moves(struct tessera_bo *bo)
 {
 	struct tessera_residency_entry *entry;
 
-	list_for_each_entry(entry, &bo->residency_entries, node)
+	list_for_each_entry(entry, &bo->residency.entries, node)
 		entry_mark(entry, true);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_residency_entry_moves);
@@ -277,7 +277,7 @@ void tessera_residency_entry_moved(struct tessera_bo *bo)
 	 * VM jobs do not report writes: assume that they write the object at
 	 * its new place.
 	 */
-	if (!list_empty(&bo->residency_entries) && tessera_residency_entry_writes(bo))
+	if (!list_empty(&bo->residency.entries) && tessera_residency_entry_writes(bo))
 		tessera_residency_written(bo);
 	tessera_residency_entry_settle(bo);
 }

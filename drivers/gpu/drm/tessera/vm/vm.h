@@ -84,7 +84,7 @@ struct tessera_residency_entry {
 	 */
 	bool hidden;
 	/**
-	 * @node: in &tessera_bo.residency_entries; under the reservation of @bo
+	 * @node: in &tessera_bo_residency.entries; under the reservation of @bo
 	 */
 	struct list_head node;
 	/**
