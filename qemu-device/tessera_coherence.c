@@ -19,8 +19,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "tessera_compat.h"
 #include "qemu/atomic.h"
 #include "qapi/error.h"
+#include COMPAT_RAMLIST_H
 #include "migration/blocker.h"
 #include "tessera_coherence.h"
 #include "tessera_strict.h"

@@ -90,11 +90,18 @@
 #endif
 
 #include COMPAT_MEMORY_H
+#include "system/runstate.h"
 
 /* ---- QOM ----------------------------------------------------------------- */
 
 /* The type of class_init()'s data argument: const since 10.1. */
 #define TesseraClassData        typeof(*((TypeInfo *)NULL)->class_data)
+
+/* 10.1: a handler that returns an error is another argument. */
+#if !TESSERA_QEMU_SINCE(10, 1)
+#define qdev_add_vm_change_state_handler(dev, cb, cb_ret, opaque) \
+    qdev_add_vm_change_state_handler(dev, cb, opaque)
+#endif
 
 /* ---- Memory -------------------------------------------------------------- */
 
@@ -118,6 +125,13 @@
 /* 11: the name distinguishes a private guest_memfd from a shared one. */
 #ifndef RAM_GUEST_MEMFD_PRIVATE
 #define memory_region_has_guest_memfd_private memory_region_has_guest_memfd
+#endif
+
+/* ---- Migration ----------------------------------------------------------- */
+
+/* 11.0: the events have the same names for precopy and postcopy. */
+#if !TESSERA_QEMU_SINCE(11, 0)
+#define MIG_EVENT_SETUP         MIG_EVENT_PRECOPY_SETUP
 #endif
 
 /* ---- Consoles ------------------------------------------------------------ */

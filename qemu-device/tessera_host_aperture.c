@@ -335,7 +335,7 @@ static int refuse_postcopy(NotifierWithReturn *n, void *opaque, Error **errp)
 static int refuse_background(NotifierWithReturn *n, MigrationEvent *e,
                              Error **errp)
 {
-    if (e->type == MIG_EVENT_PRECOPY_SETUP && migration_in_bg_snapshot()) {
+    if (e->type == MIG_EVENT_SETUP && migration_in_bg_snapshot()) {
         error_setg(errp,
                    "tessera: no background snapshot with a host aperture");
         return -ENOTSUP;

@@ -726,7 +726,8 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     tessera_engines_init(s);
     tessera_display_init(s);
     d->vmstate_entry = qdev_add_vm_change_state_handler(DEVICE(d),
-                                                        run_state_changed, s);
+                                                        run_state_changed, NULL,
+                                                        s);
     d->exit_notifier.notify = at_exit;
     qemu_add_exit_notifier(&d->exit_notifier);
     return;
