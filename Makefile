@@ -23,14 +23,14 @@ help: ## list the targets
 		awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
 	@echo
 	@echo 'Variables: IMAGES=DIR (run), MODEL=patched|vm (run), SUITE=tier-or-test (check), LONG=1 (check), JOBS=N (builds),'
-	@echo '  REFRESH=1 (look for newer QEMU and kernel packages), TESSERA_CACHE=DIR,'
+	@echo '  QEMU=10.0|11.1 (all that build or run QEMU), REFRESH=1 (look for newer QEMU and kernel packages), TESSERA_CACHE=DIR,'
 	@echo '  TESSERA_ACCEL=kvm|tcg (guest).'
 	@echo 'The daily tool: scripts/guest --help'
 
 deps: ## install the packages that build and tests need
 	@scripts/deps.sh
 
-qemu: ## QEMU with the device, in build/qemu/
+qemu: ## QEMU with the device, in build/qemu/ (QEMU=11.1: build/qemu-11.1/)
 	@scripts/build-qemu.sh
 
 qemu-asan: ## the same, the device under AddressSanitizer and UBSan, in build/qemu-asan/

@@ -5,8 +5,12 @@
 #
 # Debian 13's QEMU source is fetched and unpacked once, the device is registered
 # in it (nothing else is changed), and qemu-device/ is copied in. One build tree
-# stays in the cache, so a changed device costs only its own objects; finished
-# binaries are kept by the content of everything they were made from.
+# of each version stays in the cache, so a changed device costs only its own
+# objects; finished binaries are kept by the content of everything they were made
+# from.
+#
+# The variable QEMU selects the version, 10.0 or 11.1. Without it: 10.0. A version
+# other than 10.0 has its name in the folder: build/qemu-11.1/.
 #
 #   scripts/build-qemu.sh            build and place build/qemu/
 #   scripts/build-qemu.sh asan|tsan  the same, the device under AddressSanitizer and
@@ -16,6 +20,10 @@
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
 . "$ROOT/scripts/lib/apt.sh"
+
+# The versions, and the suite of Debian 13 that has each of them.
+default_release=10.0
+declare -A suites=([10.0]=trixie [11.1]=trixie-backports)
 
 configure_options=(
 	--target-list=x86_64-softmmu
@@ -43,24 +51,28 @@ declare -A san_units=(
 # The version is looked up once and then stays, so that a later run needs no
 # network; REFRESH=1 asks again.
 qemu_version() {
-	local f=$CACHE/qemu-version
+	local f=$CACHE/qemu-version$suffix
 	if [ ! -s "$f" ] || [ -n "${REFRESH:-}" ]; then
-		trixie_refresh >&2
-		trixie_apt apt-cache showsrc qemu | awk '/^Version:/ { print $2; exit }' >"$f.tmp"
-		[ -s "$f.tmp" ] || die "no QEMU source in the archive" \
-			"check that the archive in the system's sources carries Debian 13"
+		suite_refresh "$suite" >&2
+		suite_apt "$suite" apt-cache showsrc qemu | awk -v start="1:$release." \
+			'/^Version:/ && index($2, start) == 1 { print $2; exit }' >"$f.tmp"
+		[ -s "$f.tmp" ] || die "no source of QEMU $release in the archive" \
+			"check that the archive in the system's sources carries Debian's $suite"
 		mv "$f.tmp" "$f"
 	fi
 	cat "$f"
 }
 
+# QEMU's source and firmware of one suite, and the Python modules that configure it.
 fetch() {
 	local dir=$1
-	trixie_setup
+	suite_setup trixie
+	[ "$suite" = trixie ] || suite_setup "$suite"
 	rm -rf "$dir.tmp"
 	mkdir -p "$dir.tmp/debs"
-	(cd "$dir.tmp" && trixie_apt apt-get source --download-only "qemu=$version")
-	download_trixie_debs "$dir.tmp/debs" meson seabios qemu-system-data
+	(cd "$dir.tmp" && suite_apt "$suite" apt-get source --download-only "qemu=$version")
+	download_suite_debs trixie "$dir.tmp/debs" meson python3-pycotap
+	download_suite_debs "$suite" "$dir.tmp/debs" seabios qemu-system-data
 	for deb in "$dir.tmp"/debs/*.deb; do
 		dpkg -x "$deb" "$dir.tmp/root"
 	done
@@ -259,28 +271,35 @@ binary_key() {
 prepare() {
 	if [ ! -d "$fetched/root" ]; then
 		step "fetch QEMU $version, meson and firmware" \
-			"check the network; if the version is gone from the archive: REFRESH=1 make qemu" fetch "$fetched"
+			"check the network; if the archive has the files no longer: REFRESH=1 make qemu" \
+			fetch "$fetched"
 	fi
 	if [ ! -d "$tree" ]; then
 		step "unpack QEMU $version and register the device" \
 			"remove $CACHE/downloads and try again" unpack
-		prune "$CACHE/qemu" 2
+		prune "$CACHE/qemu" 4
 	else
 		overlay "$tree/src"
 	fi
 	if [ ! -e "$tree/configured" ]; then
-		step "configure QEMU" "read the log; remove $tree to start over" run_configure
+		step "configure QEMU $version" "read the log; remove $tree to start over" run_configure
 	fi
 }
 
 main() {
-	local what=build call=compile title="build QEMU with the device"
+	local what=build call=compile title
 	case ${1:-} in
 	--path | --key)
 		what=$1
 		shift
 		;;
 	esac
+	release=${QEMU:-$default_release}
+	suite=${suites[$release]:-}
+	[ -n "$suite" ] || die "QEMU=$release is unknown" "QEMU=10.0 or QEMU=11.1"
+	suffix=
+	[ "$release" = "$default_release" ] || suffix=-$release
+	title="build QEMU $release with the device"
 	kind=${1:-}
 	case $kind in
 	'') ;;
@@ -313,7 +332,7 @@ main() {
 		return
 	fi
 	entry=$CACHE/qemu-bin/$key
-	placed=$BUILD/qemu${kind:+-$kind}
+	placed=$BUILD/qemu$suffix${kind:+-$kind}
 
 	if [ "$(cat "$placed/key" 2>/dev/null)" = "$key" ]; then
 		note "QEMU $version with the device${kind:+ under $kind}: up to date"
@@ -321,7 +340,7 @@ main() {
 	fi
 	[ -d "$tree" ] && touch "$tree"
 	if [ ! -x "$entry/qemu-system-x86_64" ]; then
-		lock qemu
+		lock "qemu$suffix"
 		prepare
 		STEP_SHOW='warning:' step "$title ($JOBS jobs)" \
 			"fix the device in qemu-device/; if QEMU itself does not build, remove $tree" $call

@@ -23,7 +23,7 @@ import traceback
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
 # pylint: disable=wrong-import-position
 from check.guests import guest_work  # noqa: E402
-from check.builds import NEEDS, Builds, kernel_identity  # noqa: E402
+from check.builds import NEEDS, Builds, kernel_identity, qemu_identity  # noqa: E402
 from check.results import OUTPUTS, RESULTS, ROOT, run_program, say  # noqa: E402
 from check.selection import wanted_tiers  # noqa: E402
 from check.tap import report  # noqa: E402
@@ -95,8 +95,9 @@ def main():
             ready.append(tier)
         else:
             RESULTS.add_missing("%s: not run, its build failed" % tier)
-    kernels = [line for line in map(kernel_identity, ("stock", "debug")) if line]
-    print("\n".join(kernels), flush=True)
+    tested = [qemu_identity(), kernel_identity("stock"), kernel_identity("debug")]
+    tested = "\n".join(line for line in tested if line)
+    print(tested, flush=True)
     run_all(ready, names)
     results = OUTPUTS.keep_results(RESULTS, not names and not RESULTS.enough())
     if not names:
@@ -116,7 +117,7 @@ def main():
     if RESULTS.passed + RESULTS.failed == 0:
         print("error: no test has the name %s" % " ".join(names))
         RESULTS.failed = 1
-    print("\n".join(kernels))
+    print(tested)
     lock.close()
     print("%d passed, %d failed" % (RESULTS.passed, RESULTS.failed), flush=True)
     return RESULTS.exit_code()

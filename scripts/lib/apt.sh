@@ -78,25 +78,25 @@ archive_uri() {
 		awk -v c="$codename" '$2 == c { print $1; exit }'
 }
 
-# The private apt state: Debian 13's archive beside the system's own, whatever
-# the system is, without touching the system's configuration.
-TRIXIE=$CACHE/apt-trixie
+# A private apt state for each suite: Debian 13's archive beside the system's own,
+# whatever the system is, without touching the system's configuration.
 
-trixie_apt() {
-	local tool=$1
-	shift
-	"$tool" -o Dir::Etc::sourcelist="$TRIXIE/trixie.sources" \
+# suite_apt SUITE TOOL [ARG…]
+suite_apt() {
+	local state=$CACHE/apt-$1 tool=$2
+	shift 2
+	"$tool" -o Dir::Etc::sourcelist="$state/debian.sources" \
 		-o Dir::Etc::sourceparts=/dev/null \
 		-o Dir::Etc::preferencesparts=/dev/null \
 		-o Dir::Etc::preferences=/dev/null \
-		-o Dir::State::lists="$TRIXIE/lists" \
-		-o Dir::Cache="$TRIXIE/cache" \
+		-o Dir::State::lists="$state/lists" \
+		-o Dir::Cache="$state/cache" \
 		-o Acquire::Retries=3 -o APT::Sandbox::User=root \
 		-o Debug::NoLocking=1 "$@"
 }
 
-trixie_setup() {
-	local uri
+suite_setup() {
+	local suite=$1 state=$CACHE/apt-$1 uri
 	uri=$(archive_uri)
 	if [ -z "$uri" ]; then
 		apt_update
@@ -104,23 +104,26 @@ trixie_setup() {
 	fi
 	[ -n "$uri" ] || die "cannot find the Debian archive in the system's sources" \
 		"put an entry for this release's main component into /etc/apt/sources.list"
-	mkdir -p "$TRIXIE/lists/partial" "$TRIXIE/cache/archives/partial"
-	cat >"$TRIXIE/trixie.sources" <<-END
+	mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
+	cat >"$state/debian.sources" <<-END
 		Types: deb deb-src
 		URIs: $uri
-		Suites: trixie
+		Suites: $suite
 		Components: main
 		Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 	END
-	trixie_apt apt-get update
+	suite_apt "$suite" apt-get update
 }
 
-# trixie_refresh: the private state's lists, at most 12 h old.
-trixie_refresh() {
-	if [ -n "${REFRESH:-}" ] || [ -z "$(find "$TRIXIE/updated" -mmin -720 2>/dev/null)" ]; then
-		step "read the package lists of Debian 13 (private, in the cache)" \
-			"check the network; the system's own sources must name a Debian archive" trixie_setup
-		touch "$TRIXIE/updated"
+# suite_refresh SUITE: the private state's lists, at most 12 h old.
+suite_refresh() {
+	local state=$CACHE/apt-$1
+	if [ -n "${REFRESH:-}" ] || [ ! -e "$state/debian.sources" ] ||
+		[ -z "$(find "$state/updated" -mmin -720 2>/dev/null)" ]; then
+		step "read the package lists of Debian's $1 (private, in the cache)" \
+			"check the network; the system's own sources must name a Debian archive" \
+			suite_setup "$1"
+		touch "$state/updated"
 	fi
 }
 
@@ -132,9 +135,10 @@ download_debs() {
 	(cd "$dir" && apt-get download -o Acquire::Retries=3 -o APT::Sandbox::User=root "$@")
 }
 
-download_trixie_debs() {
-	local dir=$1
-	shift
+# download_suite_debs SUITE DIR PACKAGE…
+download_suite_debs() {
+	local suite=$1 dir=$2
+	shift 2
 	mkdir -p "$dir"
-	(cd "$dir" && trixie_apt apt-get download "$@")
+	(cd "$dir" && suite_apt "$suite" apt-get download "$@")
 }

@@ -21,15 +21,22 @@ class KeyTest(unittest.TestCase):
         for folder in ("scripts", "qemu-device", "include/tessera"):
             shutil.copytree(os.path.join(ROOT, folder), os.path.join(self.tree, folder))
         os.mkdir(os.path.join(self.tree, "cache"))
-        with open(os.path.join(self.tree, "cache", "qemu-version"), "w", encoding="utf-8") as f:
-            f.write("10.0\n")
+        for name, text in (("qemu-version", "10.0"), ("qemu-version-11.1", "11.1")):
+            with open(os.path.join(self.tree, "cache", name), "w", encoding="utf-8") as f:
+                f.write(text + "\n")
 
-    def keys(self):
+    def build(self, release, *args):
+        return subprocess.run(
+            [os.path.join(self.tree, "scripts/build-qemu.sh")] + list(args), text=True,
+            env=dict(os.environ, TESSERA_CACHE=os.path.join(self.tree, "cache"), QEMU=release),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+
+    def keys(self, release=""):
         """Of the plain build and of those under sanitizers."""
-        env = dict(os.environ, TESSERA_CACHE=os.path.join(self.tree, "cache"))
-        return [subprocess.run(
-            [os.path.join(self.tree, "scripts/build-qemu.sh"), "--key"] + kind, env=env,
-            stdout=subprocess.PIPE, check=True, text=True).stdout for kind in ([], ["asan"], ["tsan"])]
+        builds = [self.build(release, "--key", *kind) for kind in ([], ["asan"], ["tsan"])]
+        for p in builds:
+            self.assertEqual(p.returncode, 0, p.stderr)
+        return [p.stdout for p in builds]
 
     def edit(self, path, old, new):
         path = os.path.join(self.tree, path)
@@ -48,6 +55,18 @@ class KeyTest(unittest.TestCase):
         keys = self.keys()
         self.assertEqual(keys, self.keys())
         self.assertEqual(len(set(keys)), 3)
+
+    def test_versions(self):
+        """The versions share no binary and no build tree; the default is 10.0."""
+        self.assertEqual(self.keys(), self.keys("10.0"))
+        self.assertEqual(len(set(self.keys() + self.keys("11.1"))), 6)
+        trees = [self.build(release, "--path").stdout for release in ("10.0", "11.1")]
+        self.assertNotEqual(trees[0], trees[1])
+
+    def test_unknown_version(self):
+        p = self.build("9.2", "--key")
+        self.assertNotEqual(p.returncode, 0)
+        self.assertIn("QEMU=9.2 is unknown", p.stderr)
 
     def test_sources(self):
         self.assertEqual(self.changed("qemu-device/tessera_cmd.c", "#include", "\n#include"),
@@ -108,7 +127,7 @@ class FreshMachineTest(unittest.TestCase):
         os.chmod(path, 0o755)
 
     def test_order(self):
-        env = dict(os.environ, TESSERA_CACHE=os.path.join(self.tree, "cache"),
+        env = dict(os.environ, TESSERA_CACHE=os.path.join(self.tree, "cache"), QEMU="",
                    PATH="%s:%s" % (os.path.join(self.tree, "bin"), os.environ["PATH"]))
         for script in self.SCRIPTS:
             early = os.path.join(self.tree, "early")

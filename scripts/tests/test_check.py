@@ -359,9 +359,9 @@ exit "$LEAKS"
             os.chmod(path, 0o755)
             with unittest.mock.patch.multiple(tiers, BUILD=folder, OUTPUTS=unittest.mock.DEFAULT,
                                               report=unittest.mock.DEFAULT) as mocks, \
-                    unittest.mock.patch.dict(os.environ, LEAKS=leaks):
+                    unittest.mock.patch.dict(os.environ, LEAKS=leaks, QEMU=""):
                 mocks["OUTPUTS"].folder = folder
-                tiers.run_qtests([], "qtest-asan", "qemu-asan", tiers.asan_environment)
+                tiers.run_qtests([], "qtest-asan", "asan", tiers.asan_environment)
                 _prefix, text, code = mocks["report"].call_args.args
         return text, code
 

@@ -87,7 +87,7 @@ class CommandLine(unittest.TestCase):
                       mock.patch.object(qemu, "check_device"),
                       mock.patch.object(initramfs, "kernel_image", lambda kernel: "/k/" + kernel),
                       mock.patch.object(clock, "tsc_khz", return_value=1234567),
-                      mock.patch.dict(os.environ, {"TESSERA_ACCEL": "tcg"})):
+                      mock.patch.dict(os.environ, {"TESSERA_ACCEL": "tcg", "QEMU": ""})):
             patch.start()
             self.addCleanup(patch.stop)
 
@@ -169,6 +169,17 @@ class Missing(unittest.TestCase):
     def test_a_program_that_is_not_there(self):
         with mock.patch.dict(os.environ, {"TESSERA_QEMU": "/nowhere/qemu"}):
             self.assertRaisesRegex(initramfs.GuestError, "make qemu", qemu.find_program)
+
+    def test_the_selected_version(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(initramfs, "BUILD", folder), \
+                mock.patch.dict(os.environ, {"TESSERA_QEMU": "", "QEMU": "11.1"}):
+            self.assertRaisesRegex(initramfs.GuestError, "make qemu QEMU=11.1", qemu.find_program)
+            path = os.path.join(folder, "qemu-11.1", "qemu-system-x86_64")
+            os.mkdir(os.path.dirname(path))
+            with open(path, "w", encoding="utf-8"):
+                pass
+            self.assertEqual(qemu.find_program(), path)
 
     def test_a_program_without_the_device(self):
         self.assertRaisesRegex(initramfs.GuestError, "no device 'tessera'",

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import qemubuild
+
 from .results import BUILD, RESULTS, ROOT, run_program
 
 # Everything built, by tier; see Builds.
@@ -68,3 +70,14 @@ def kernel_identity(flavour):
     except OSError:
         return None
     return "%s kernel: %s, image %s in %s" % (flavour, name, digest, os.path.realpath(tree))
+
+
+def qemu_identity():
+    """A line that says which QEMU the results are of, None if there is none."""
+    path = os.path.join(BUILD, qemubuild.folder(), "qemu-system-x86_64")
+    try:
+        text, code = run_program([path, "--version"], 30)
+    except OSError:
+        return None
+    return None if code else "%s, in %s" % (
+        text.split("\n")[0], os.path.relpath(os.path.dirname(path), ROOT))

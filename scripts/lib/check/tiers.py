@@ -5,6 +5,8 @@ import glob
 import os
 import re
 
+import qemubuild
+
 from .guests import guest, kernel_result
 from .results import BUILD, OUTPUTS, RESULTS, ROOT, run_program
 from .selection import LIBS, LINTERS, chosen
@@ -63,19 +65,21 @@ def asan_environment(program):
         "UBSAN_OPTIONS": "print_stacktrace=1"}
 
 
-def run_qtests(names, tier, qemu, env_of=None):
-    """All qtests on one build of QEMU. A sanitizer's report ends QEMU, and so fails its test.
+def run_qtests(names, tier, kind="", env_of=None):
+    """All qtests, on QEMU as it is or on that of a sanitizer.
 
-    env_of(program) is the environment of one.
+    A sanitizer's report ends QEMU, and so fails its test. env_of(program) is the environment of
+    one.
     """
     prefix = fixed_addresses() if env_of else []
-    for path in sorted(glob.glob(os.path.join(BUILD, "qemu", "tessera-*-test"))):
+    for path in sorted(glob.glob(os.path.join(BUILD, qemubuild.folder(), "tessera-*-test"))):
         name = os.path.basename(path)
         if RESULTS.enough() or not chosen(names, name, tier.split("-")[0]):
             continue
         cmd = prefix + [path, "--tap", "-k"]
         env = dict(env_of(name) if env_of else {},
-                   QTEST_QEMU_BINARY=os.path.join(BUILD, qemu, "qemu-system-x86_64"))
+                   QTEST_QEMU_BINARY=os.path.join(
+                       BUILD, qemubuild.folder(kind), "qemu-system-x86_64"))
         text, code = run_program(cmd, 600, cwd=OUTPUTS.folder, env=env)
         if code and LEAK.search(text) and FAST in env.get("ASAN_OPTIONS", ""):
             # Failed it has; once more for who allocated what.
@@ -87,8 +91,8 @@ def run_qtests(names, tier, qemu, env_of=None):
 
 
 def tier_qtest(names):
-    run_qtests(names, "qtest", "qemu")
-    run_qtests(names, "qtest-asan", "qemu-asan", asan_environment)
+    run_qtests(names, "qtest")
+    run_qtests(names, "qtest-asan", "asan", asan_environment)
 
 
 STRESS = "vram-size=16M,vram-hidden-size=32M,strict=on,render-engines=2,paging-engines=2"
@@ -97,7 +101,7 @@ STRESS = "vram-size=16M,vram-hidden-size=32M,strict=on,render-engines=2,paging-e
 def tier_tsan(names):
     """The qtests, and a guest that keeps two engines of each type busy."""
     options = "history_size=7 suppressions=%s" % os.path.join(ROOT, "scripts", "suppressions.tsan")
-    run_qtests(names, "tsan", "qemu-tsan", lambda _program: {"TSAN_OPTIONS": options})
+    run_qtests(names, "tsan", "tsan", lambda _program: {"TSAN_OPTIONS": options})
     if not chosen(names, "stress", "tsan"):
         return
     reports = OUTPUTS.path("tsan-stress-report")
@@ -105,7 +109,8 @@ def tier_tsan(names):
         os.unlink(old)
     run = guest("stock", "tsan-stress", 600, "TESSERA_SOAK_SECONDS=30 test-soak && test-oversub",
                 ["--device=" + STRESS], {
-                    "TESSERA_QEMU": os.path.join(BUILD, "qemu-tsan", "qemu-system-x86_64"),
+                    "TESSERA_QEMU": os.path.join(
+                        BUILD, qemubuild.folder("tsan"), "qemu-system-x86_64"),
                     "TSAN_OPTIONS": "%s log_path=%s" % (options, reports)})
     report("tsan/stress", run.out, run.code)
     kernel_result("tsan/stress", run)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import initramfs
+import qemubuild
 
 
 def check_driver(args):
@@ -47,7 +48,7 @@ def warn_of_old_parts():
         if _make_would_build(folder):
             warn(part, target)
     if "TESSERA_QEMU" not in os.environ and _device_is_old():
-        warn("device", "qemu")
+        warn("device", qemubuild.target())
 
 
 def _make_would_build(folder):
@@ -62,7 +63,8 @@ def _make_would_build(folder):
 
 def _device_is_old():
     try:
-        with open(os.path.join(initramfs.BUILD, "qemu", "key"), encoding="utf-8") as f:
+        path = os.path.join(initramfs.BUILD, qemubuild.folder(), "key")
+        with open(path, encoding="utf-8") as f:
             placed = f.read().strip()
     except OSError:
         return False

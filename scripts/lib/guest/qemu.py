@@ -8,6 +8,7 @@ import subprocess
 
 import clock
 import initramfs
+import qemubuild
 
 # The ports of the virtio serial device. Their numbers begin at 1, port 0 is
 # the console.
@@ -43,9 +44,10 @@ def command(args, work, fds, log):
 def find_program():
     """Return the path of the QEMU that has the device."""
     path = os.environ.get("TESSERA_QEMU") or os.path.join(
-        initramfs.BUILD, "qemu", "qemu-system-x86_64")
+        initramfs.BUILD, qemubuild.folder(), "qemu-system-x86_64")
     if not os.path.exists(path):
-        raise initramfs.GuestError("QEMU with the device is not built\n  what to do: make qemu")
+        raise initramfs.GuestError("QEMU with the device is not built\n"
+                                   "  what to do: make %s" % qemubuild.target())
     return path
 
 
@@ -56,7 +58,7 @@ def check_device(program):
     if '"tessera"' not in out:
         raise initramfs.GuestError(
             "this QEMU has no device 'tessera'\n"
-            "  what to do: make qemu (or --devices 0 for a guest without it)")
+            "  what to do: make %s (or --devices 0 for a guest without it)" % qemubuild.target())
 
 
 def accelerator(vcpu_threads):
@@ -116,7 +118,8 @@ def kernel_arguments(kernel, clock_argument=""):
 
 def _firmware(program):
     share = os.path.join(os.path.dirname(os.path.realpath(program)), "share")
-    return share if os.path.isdir(share) else os.path.join(initramfs.BUILD, "qemu", "share")
+    return share if os.path.isdir(share) else os.path.join(
+        initramfs.BUILD, qemubuild.folder(), "share")
 
 
 def _machine(args):
