@@ -95,9 +95,31 @@ static bool vtd_faulted(TsrTest *t)
 #define AMD_ENABLE      (1u << 0 | 1u << 12)
 #define AMD_LOG_256     (8ULL << 56)
 #define AMD_RW          (3ULL << 61)
+#define AMD_FLUSH_ENTRY (2ULL << 60)    /* of the device table */
 #define AMD_FLUSH_ALL   (8ULL << 60)
 
+/*
+ * From 10.2 on QEMU's AMD IOMMU translates only with this property, and only
+ * after a flush of the entry.
+ */
+#if QEMU_VERSION_MAJOR > 10 || \
+    (QEMU_VERSION_MAJOR == 10 && QEMU_VERSION_MINOR >= 2)
+#define AMD_ARGS        "-device amd-iommu,dma-remap=on"
+#else
+#define AMD_ARGS        "-device amd-iommu"
+#endif
+
 static uint64_t amd_commands;
+
+static void amd_command(TsrTest *t, uint64_t command)
+{
+    uint64_t tail = qtest_readq(t->qts, AMD_CMD_TAIL);
+
+    qtest_writeq(t->qts, amd_commands + tail, command);
+    qtest_writeq(t->qts, amd_commands + tail + 8, 0);
+    qtest_writeq(t->qts, AMD_CMD_TAIL, tail + 16);
+    g_assert_cmphex(qtest_readq(t->qts, AMD_CMD_HEAD), ==, tail + 16);
+}
 
 static void amd_enable(TsrTest *t, uint64_t root)
 {
@@ -111,6 +133,7 @@ static void amd_enable(TsrTest *t, uint64_t root)
     qtest_writeq(t->qts, AMD_DEVTAB, table | (AMD_DEVTAB_BYTES / 4096 - 1));
     qtest_writeq(t->qts, AMD_COMMANDS, amd_commands | AMD_LOG_256);
     qtest_writeq(t->qts, AMD_CONTROL, AMD_ENABLE);
+    amd_command(t, AMD_FLUSH_ENTRY | DEVFN);
 }
 
 static uint64_t amd_entry(uint64_t addr, uint32_t level)
@@ -120,16 +143,11 @@ static uint64_t amd_entry(uint64_t addr, uint32_t level)
 
 static void amd_forget(TsrTest *t)
 {
-    uint64_t tail = qtest_readq(t->qts, AMD_CMD_TAIL);
-
-    qtest_writeq(t->qts, amd_commands + tail, AMD_FLUSH_ALL);
-    qtest_writeq(t->qts, amd_commands + tail + 8, 0);
-    qtest_writeq(t->qts, AMD_CMD_TAIL, tail + 16);
-    g_assert_cmphex(qtest_readq(t->qts, AMD_CMD_HEAD), ==, tail + 16);
+    amd_command(t, AMD_FLUSH_ALL);
 }
 
 /*
- * QEMU 10.0 logs no event, but the PCI function of the IOMMU reports an abort.
+ * QEMU logs no event, but the PCI function of the IOMMU reports an abort.
  */
 static bool amd_faulted(TsrTest *t)
 {
@@ -150,7 +168,7 @@ static bool amd_faulted(TsrTest *t)
 static const Iommu iommus[] = {
     { "intel", "-device intel-iommu", vtd_enable, vtd_entry, vtd_forget,
       vtd_faulted },
-    { "amd", "-device amd-iommu", amd_enable, amd_entry, amd_forget,
+    { "amd", AMD_ARGS, amd_enable, amd_entry, amd_forget,
       amd_faulted },
 };
 
