@@ -564,7 +564,9 @@ static struct tsr_bo bytes_to_come(struct tsr_device *dev, struct tsr_held *held
 	/* The page-in waits for this job. */
 	tsr_held_fill(held, &bo, WORDS, 0);
 	/* vgem's attach needs the pages and gives up after a short wait. */
+	tsr_attach_limit("100");
 	require_err(__tsr_import(vgem, dmabuf, &handle), -EBUSY);
+	tsr_attach_limit(TSR_FOR_GOOD);
 	require(!tsr_bo_info(dev, &bo).segment);
 	close(vgem);
 	close(dmabuf);

@@ -293,6 +293,17 @@ void tsr_knob_restore(const char *name)
 			turn_back(i);
 }
 
+void tsr_attach_limit(const char *ms)
+{
+	static bool recorded;
+
+	/* records the value of the first device */
+	if (!recorded)
+		tsr_knob("attach_ms", ms);
+	recorded = true;
+	turn_everywhere("attach_ms", ms);
+}
+
 void tsr_job_timeout(const char *ms)
 {
 	tsr_knob("job_timeout_ms", ms);

@@ -74,10 +74,8 @@ int __tsr_import(int fd, int dmabuf, uint32_t *handle)
 
 void tsr_import_wait(int fd, int dmabuf, uint32_t *handle)
 {
-	int rc;
-
-	tsr_wait_for((rc = __tsr_import(fd, dmabuf, handle)) != -EBUSY);
-	require_ok(rc);
+	tsr_attach_limit(TSR_FOR_GOOD);
+	require_ok(__tsr_import(fd, dmabuf, handle));
 }
 
 void tsr_dmabuf_put_fence(int dmabuf, int sync_file, uint32_t flags)
@@ -145,8 +143,7 @@ int tsr_vgem_need(void)
 
 	if (fd < 0)
 		tap_skip("no vgem");
-	/* An attach may wait for memory as long as a slow machine needs. */
-	tsr_knob("attach_ms", TSR_FOR_GOOD);
+	tsr_attach_limit(TSR_FOR_GOOD);
 	return fd;
 }
 

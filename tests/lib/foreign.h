@@ -21,7 +21,7 @@ struct tsr_small;
 int tsr_export_flags(int fd, uint32_t handle, uint32_t flags);
 int tsr_export(struct tsr_device *dev, const struct tsr_bo *bo);
 int __tsr_import(int fd, int dmabuf, uint32_t *handle);
-/* Imports. Retries while the exporter's bytes are not there yet (-EBUSY). */
+/* Imports, and waits for the exporter's bytes as long as it takes. */
 void tsr_import_wait(int fd, int dmabuf, uint32_t *handle);
 /*
  * Adds the fence of @sync_file to the dma-buf's reservation. @flags

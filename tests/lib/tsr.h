@@ -307,11 +307,21 @@ void tsr_knob(const char *name, const char *value);
 void tsr_knob_restore(const char *name);
 void tsr_knobs_begin(void); /* called by the runner before and after each test */
 void tsr_knobs_end(void);
+/*
+ * How long attaching to a dma-buf of any device waits. Also restored when the
+ * test ends.
+ */
+void tsr_attach_limit(const char *ms);
 /* The time limit of a job, also restored when the test ends. */
 void tsr_job_timeout(const char *ms);
 void tsr_job_timeout_restore(void);
 void tsr_job_timeout_lift(void); /* for all devices */
 void tsr_job_timeout_short(void); /* short, but long enough for the kernel and emulator in use */
+/*
+ * Ends the time of the job that the engine is at, which then counts as hung.
+ * Other jobs keep their timeouts. Fails the test if the engine has no job.
+ */
+void tsr_job_expire(uint32_t engine);
 /*
  * A drm-* memory key of fdinfo in bytes, or an engine key in nanoseconds. -1 if
  * there is no such key.
