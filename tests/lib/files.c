@@ -321,6 +321,16 @@ void tsr_job_timeout_short(void)
 	tsr_job_timeout(tap_slow() ? "1500" : "500");
 }
 
+void tsr_job_expire(uint32_t engine)
+{
+	char text[16];
+	int rc;
+
+	snprintf(text, sizeof(text), "%u", engine);
+	rc = tsr_debugfs_write("expire_job", text);
+	require_msg(!rc, "expire_job: %s", strerror(-rc));
+}
+
 void tsr_job_timeout_restore(void)
 {
 	tsr_knob_restore("job_timeout_ms");

@@ -165,6 +165,19 @@ void tsr_trace_start_own(const char *event)
 	put("tracing_on", "1");
 }
 
+/* Uses its own instance, too. */
+void tsr_trace_start_kernel(const char *event, const char *filter)
+{
+	char file[96];
+
+	make_instance(false);
+	snprintf(file, sizeof(file), "events/%s/filter", event);
+	put(file, filter);
+	snprintf(file, sizeof(file), "events/%s/enable", event);
+	put(file, "1");
+	put("tracing_on", "1");
+}
+
 /* Parses "  task-12  [001] d..1.  12.345678: name: key=value …". */
 static bool parse_line(const char *line, struct tsr_event *ev)
 {

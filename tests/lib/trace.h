@@ -38,6 +38,11 @@ void tsr_trace_start(const char *first, ...) __attribute__((sentinel));
  */
 void tsr_trace_start_own(const char *event);
 /*
+ * Start recording one event of the kernel, such as "kmem/kmalloc". @filter is
+ * an expression for its tracefs file "filter".
+ */
+void tsr_trace_start_kernel(const char *event, const char *filter);
+/*
  * Start recording the waits of this thread, and of threads that it starts from
  * now on, for dma-fences and contended mutexes. A thread waits if its last
  * event is the beginning of a wait, and if it sleeps.

@@ -197,6 +197,22 @@ static int timeout_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(timeout_fops, timeout_get, timeout_set, "%llu\n");
 
+/*
+ * Write the number of an engine: the job that it executes counts as hung. So a
+ * test can have one job time out without a short timeout for all others.
+ */
+static int expire_job_set(void *data, u64 value)
+{
+	struct tessera_engine *engine;
+
+	engine = value > U32_MAX ? NULL : tessera_engine_get(data, value);
+	if (!engine)
+		return -EINVAL;
+
+	return tessera_reset_expire(engine);
+}
+DEFINE_DEBUGFS_ATTRIBUTE(expire_job_fops, NULL, expire_job_set, "%llu\n");
+
 static int paging_ib_get(void *data, u64 *value)
 {
 	*value = tessera_paging_ib_bytes(data);
@@ -278,6 +294,7 @@ void tessera_debugfs_init(struct drm_minor *minor)
 	drm_debugfs_add_files(minor->dev, tables, ARRAY_SIZE(tables));
 
 	debugfs_create_file("job_timeout_ms", 0600, root, tdev, &timeout_fops);
+	debugfs_create_file("expire_job", 0200, root, tdev, &expire_job_fops);
 	debugfs_create_file("paging_ib_bytes", 0600, root, tdev, &paging_ib_fops);
 	debugfs_create_file("ping", 0400, root, tdev, &ping_fops);
 	debugfs_create_u32("force_split", 0600, root, &tdev->force_split);

@@ -583,5 +583,6 @@ void tessera_engine_print(struct tessera_engine *engine, struct drm_printer *p);
 /* exec/reset.c */
 int tessera_reset_init(struct tessera_device *tdev);
 void tessera_reset_register(struct tessera_device *tdev);
+int tessera_reset_expire(struct tessera_engine *engine);
 
 #endif /* __TESSERA_EXEC_H__ */

@@ -36,6 +36,7 @@
  */
 
 #include <linux/dma-fence.h>
+#include <linux/sched/signal.h>
 #include <linux/workqueue.h>
 
 #include <drm/drm_managed.h>
@@ -193,6 +194,51 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 	drm_sched_start(&engine->sched, 0);
 
 	return DRM_GPU_SCHED_STAT_RESET;
+}
+
+/**
+ * tessera_reset_expire() - end the time of the job that an engine executes
+ * @engine: the engine
+ *
+ * For tests. The job counts as hung, as if its timer had expired twice. The
+ * time limit of all other jobs stays as it is. Sleeps until the job has ended.
+ *
+ * Return: 0; -ENOENT if the engine executes no job; or -ERESTARTSYS.
+ */
+int tessera_reset_expire(struct tessera_engine *engine)
+{
+	struct tessera_fence *head;
+	struct dma_fence *fence = NULL;
+	unsigned long flags;
+	int ret = 0;
+	bool cookie;
+
+	cookie = dma_fence_begin_signalling();
+	spin_lock_irqsave(&engine->lock, flags);
+	/* Do not blame a job that has ended. */
+	tessera_emit_process_locked(engine);
+	head = list_first_entry_or_null(&engine->inflight, struct tessera_fence, link);
+	if (head) {
+		((struct tessera_job *)head->data)->overdue = true;
+		fence = dma_fence_get(&head->base);
+	}
+	spin_unlock_irqrestore(&engine->lock, flags);
+	dma_fence_end_signalling(cookie);
+	if (!fence)
+		return -ENOENT;
+
+	/*
+	 * The scheduler restarts its timer when it hands over a job, which
+	 * cancels an expiry that has not been handled yet.
+	 */
+	while (!ret && !dma_fence_is_signaled(fence)) {
+		drm_sched_fault(&engine->sched);
+		flush_delayed_work(&engine->sched.work_tdr);
+		ret = signal_pending(current) ? -ERESTARTSYS : 0;
+	}
+	dma_fence_put(fence);
+
+	return ret;
 }
 
 static void tessera_reset_fini(struct drm_device *drm, void *data)
