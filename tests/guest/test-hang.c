@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
  * Recovery from jobs that time out. No packet can hang an engine forever, so a
- * long job and a short timeout (debugfs `job_timeout_ms`) stand in for a hang.
- * The fence of the job must get -ETIME, later jobs of its context -ECANCELED,
- * and other contexts must not notice.
+ * long job stands in for a hang, and the test ends its time (lib/hang.h). The
+ * fence of the job must get -ETIME, later jobs of its context -ECANCELED, and
+ * other contexts must not notice. A test of the timeout itself shortens it
+ * (debugfs `job_timeout_ms`).
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "call.h"
+#include "hang.h"
 #include "host.h"
 #include "pci.h"
 #include "resident.h"
@@ -17,37 +20,6 @@
 #include "trace.h"
 #include "tsr.h"
 #include "vm.h"
-
-/* each fills megabytes: the job takes many timeouts on any machine */
-#define LONG_FILLS 50000
-
-/* A submitted job that will time out, and its syncobj. */
-struct hang {
-	struct tsr_bo bo;
-	struct tsr_cmd cmd;
-	uint32_t sync;
-};
-
-static void hang_start(struct tsr_device *dev, uint32_t context, struct hang *hang)
-{
-	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(dev);
-
-	hang->bo = tsr_bo_new(dev, seg->size / 4, tsr_bit(seg), 0);
-	hang->sync = tsr_syncobj_new(dev);
-	tsr_cmd_init(&hang->cmd);
-	tsr_cmd_bind_buffer(&hang->cmd, 0, &hang->bo, true);
-	for (uint32_t i = 0; i < LONG_FILLS; i++)
-		tsr_cmd_fill(&hang->cmd, 0, 0, (uint32_t)(hang->bo.size / 4), i);
-	tsr_submit(dev, context, &hang->cmd, 0, hang->sync);
-}
-
-static void hang_end(struct tsr_device *dev, struct hang *hang)
-{
-	require_eq(tsr_syncobj_status(dev, hang->sync), -ETIME);
-	tsr_syncobj_free(dev, hang->sync);
-	tsr_cmd_fini(&hang->cmd);
-	tsr_bo_free(dev, &hang->bo);
-}
 
 static void fill_list(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t value)
 {
@@ -91,7 +63,7 @@ static void guilty_and_innocent(void)
 	struct drm_tessera_context_status status;
 	struct drm_tessera_submit args;
 	struct tsr_trace trace;
-	struct hang hang;
+	struct tsr_hang hang;
 	struct tsr_cmd cmd;
 
 	tsr_cmd_init(&cmd);
@@ -99,8 +71,7 @@ static void guilty_and_innocent(void)
 	tsr_gpu_touch(&dev, innocent, &a);
 	tsr_gpu_touch(&dev, innocent, &b);
 	tsr_trace_start("engine_reset", NULL);
-	tsr_job_timeout_short();
-	hang_start(&dev, guilty, &hang);
+	tsr_hang_start(&dev, guilty, &hang);
 	for (uint32_t i = 0; i < 4; i++) {
 		queued[i] = tsr_syncobj_new(&dev);
 		others[i] = tsr_syncobj_new(&dev);
@@ -109,8 +80,8 @@ static void guilty_and_innocent(void)
 		fill_list(&cmd, &b, 100 + i);
 		tsr_submit(&dev, innocent, &cmd, 0, others[i]);
 	}
-	hang_end(&dev, &hang);
-	tsr_job_timeout_restore();
+	tsr_hang_expire(&hang);
+	tsr_hang_end(&hang);
 	for (uint32_t i = 0; i < 4; i++) {
 		require_eq(tsr_syncobj_status(&dev, queued[i]), -ECANCELED);
 		require_eq(tsr_syncobj_status(&dev, others[i]), 0);
@@ -145,50 +116,83 @@ static void guilty_and_innocent(void)
 /* less than half of tsr_job_timeout_short() */
 #define BETWEEN_US (tap_slow() ? 600000u : 200000u)
 
-static void comes_in_turn(struct tsr_client *client)
+/* In a new context: on a busy machine an earlier job may time out, too. */
+static void nop_comes(struct tsr_device *dev)
 {
-	struct tsr_device dev = tsr_open();
-	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_cmd cmd;
 
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
+	tsr_submit(dev, tsr_context_new(dev, 0), &cmd, 0, 0);
+	tsr_cmd_fini(&cmd);
+}
+
+static void comes_in_turn(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_open();
+
 	client->state->ready = true;
-	tsr_wait_for(client->state->stop);
-	usleep((useconds_t)(client->arg + 1) * BETWEEN_US);
-	tsr_submit(&dev, ctx, &cmd, 0, 0);
 	/* A client has at most two jobs in the ring. */
-	usleep(NUM_OTHERS * BETWEEN_US);
-	tsr_submit(&dev, ctx, &cmd, 0, 0);
+	for (uint32_t i = 1; i <= 2; i++) {
+		tsr_wait_for(client->state->begun == i);
+		nop_comes(&dev);
+		client->state->returned++;
+	}
 	tsr_close(&dev);
 }
 
 /*
- * The scheduler restarts its timer with each job that it hands over. The hang
- * must be noticed even so: before the last of 14 jobs comes, which is several
- * times the job timeout later, so that a busy machine makes no difference.
+ * The scheduler restarts its timer with each job that it hands over. Jobs come
+ * so often that the timer never expires. The driver must check for a hang even
+ * so. The timeout is lifted before the last job comes, so that the check is not
+ * due to that job's timer.
  */
 static void others_keep_coming(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_client other[NUM_OTHERS];
-	struct hang hang;
+	struct tsr_hang hang;
 
 	for (uint32_t i = 0; i < NUM_OTHERS; i++) {
 		tsr_client_start(&other[i], comes_in_turn, i);
 		tsr_wait_for((tsr_client_check(&other[i]), other[i].state->ready));
 	}
+	tsr_hang_start(&dev, tsr_context_new(&dev, 0), &hang);
+	tsr_hang_begun(&hang);
+	/* starts with the timer of the first job of the others */
 	tsr_job_timeout_short();
-	hang_start(&dev, tsr_context_new(&dev, 0), &hang);
-	for (uint32_t i = 0; i < NUM_OTHERS; i++)
-		other[i].state->stop = true;
+	tsr_trace_start_kernel("workqueue/workqueue_queue_work", "workqueue == \"tessera-reset\"");
+	for (uint32_t i = 0; i < 2 * NUM_OTHERS; i++) {
+		struct tsr_client *client = &other[i % NUM_OTHERS];
+
+		if (i == 2 * NUM_OTHERS - 1)
+			tsr_job_timeout_lift();
+		client->state->begun++;
+		tsr_wait_for(client->state->returned == client->state->begun);
+		usleep(BETWEEN_US);
+	}
+	tsr_wait_for(tsr_trace_so_far("workqueue_queue_work", 0));
+	tsr_trace_stop();
+	if (__tsr_syncobj_wait(dev.fd, hang.sync, 0, 0) == -ETIME)
+		tsr_job_expire(dev.render);
+	tsr_hang_end(&hang);
 	for (uint32_t i = 0; i < NUM_OTHERS; i++)
 		tsr_client_join(&other[i]);
-	require_msg(__tsr_syncobj_wait(dev.fd, hang.sync, 0, 0) != -ETIME,
-		    "expected the hang to be detected while other clients submit jobs, it was not");
-	hang_end(&dev, &hang);
-	tsr_job_timeout_restore();
 	tsr_close(&dev);
+}
+
+struct parts {
+	struct tsr_device *dev;
+	const struct tsr_cmd *cmd;
+	uint32_t ctx, num;
+	int status;
+};
+
+static void submit_parts(void *arg)
+{
+	struct parts *parts = arg;
+
+	parts->status = tsr_submit_status(parts->dev, parts->ctx, parts->cmd, &parts->num);
 }
 
 /*
@@ -201,9 +205,11 @@ static void hang_in_a_part(void)
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
 	uint64_t size = (seg->size * 3 / 4) & ~(uint64_t)4095;
 	uint32_t ctx = tsr_context_new(&dev, 0), reader = tsr_context_new(&dev, 0);
-	uint32_t words = (uint32_t)(size / 4), got[16], num;
+	uint32_t words = (uint32_t)(size / 4), got[16];
 	struct tsr_bo bos[3], out = staging(&dev);
+	struct parts parts = { .dev = &dev, .ctx = ctx };
 	struct drm_tessera_submit args;
+	struct tsr_call call;
 	struct tsr_cmd cmd;
 
 	tsr_cmd_init(&cmd);
@@ -211,16 +217,28 @@ static void hang_in_a_part(void)
 		bos[i] = tsr_bo_new(&dev, size, tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS);
 		tsr_gpu_fill(&dev, reader, &bos[i], 1000 + i);
 	}
+	((uint32_t *)out.map)[0] = 0;
 	for (uint32_t i = 0; i < 3; i++) {
+		tsr_cmd_group_begin(&cmd);
 		tsr_cmd_bind_buffer(&cmd, 0, &bos[i], true);
+		if (i == 1)
+			tsr_cmd_bind_buffer(&cmd, 1, &out, true);
+		tsr_cmd_group_end(&cmd);
 		tsr_cmd_fill(&cmd, 0, 0, words, 2000 + i);
-		for (uint32_t n = 0; i == 1 && n < LONG_FILLS; n++)
-			tsr_cmd_fill(&cmd, 0, 0, words, n);
+		if (i == 1) {
+			tsr_cmd_fill(&cmd, 1, 0, 1, 1);
+			tsr_cmd_hang(&cmd, 0, words);
+		}
 	}
-	tsr_job_timeout_short();
-	require_eq(tsr_submit_status(&dev, ctx, &cmd, &num), -ETIME);
-	require_eq(num, 3);
-	tsr_job_timeout_restore();
+	tsr_job_timeout_lift();
+	parts.cmd = &cmd;
+	tsr_call_start(&call, submit_parts, &parts);
+	/* the second part has begun */
+	tsr_wait_for(*(volatile uint32_t *)out.map);
+	tsr_job_expire(dev.render);
+	tsr_call_join(&call);
+	require_eq(parts.status, -ETIME);
+	require_eq(parts.num, 3);
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EIO);
 
 	tsr_gpu_read(&dev, reader, &bos[0], 0, 16, got);
@@ -247,13 +265,12 @@ static void reset_keeps_the_device(void)
 	struct tsr_device dev = tsr_pci_open(), again;
 	uint32_t ctx = tsr_context_new(&dev, 0), other = tsr_context_new(&dev, 0), got[64];
 	struct tsr_bo vram = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_hidden(&dev)), 0);
-	struct hang hang;
+	struct tsr_hang hang;
 
 	tsr_gpu_fill(&dev, other, &vram, 0x5eed);
-	tsr_job_timeout_short();
-	hang_start(&dev, ctx, &hang);
-	hang_end(&dev, &hang);
-	tsr_job_timeout_restore();
+	tsr_hang_start(&dev, ctx, &hang);
+	tsr_hang_expire(&hang);
+	tsr_hang_end(&hang);
 	again = tsr_pci_open();
 	tsr_pci_same_segments(&regs, &again);
 	tsr_gpu_read(&dev, other, &vram, 0, 64, got);
@@ -281,7 +298,11 @@ static void ends_at_the_last_moment(void)
 	tsr_cmd_init(&cmd);
 	tsr_gpu_touch(&dev, ctx, &bo);
 	tsr_trace_start("engine_reset", NULL);
-	tsr_job_timeout_short();
+	/*
+	 * No event tells that the engine is at the fence. So the first job gets
+	 * much time to reach it.
+	 */
+	tsr_job_timeout("4000");
 	tsr_host_set("x-fence-gap-us", "1000000000");
 	for (uint32_t i = 0; i < 3; i++) {
 		sync[i] = tsr_syncobj_new(&dev);
@@ -337,15 +358,15 @@ static void hangs_beside_work(void)
 	pid_t workers[2];
 
 	require(stop != MAP_FAILED);
-	tsr_job_timeout_short();
 	for (int i = 0; i < 2; i++)
 		workers[i] = tap_fork(fill_until_told, (void *)stop);
 	for (int i = 0; i < HANGS; i++) {
 		uint32_t ctx = tsr_context_new(&dev, 0);
-		struct hang hang;
+		struct tsr_hang hang;
 
-		hang_start(&dev, ctx, &hang);
-		hang_end(&dev, &hang);
+		tsr_hang_start(&dev, ctx, &hang);
+		tsr_hang_expire(&hang);
+		tsr_hang_end(&hang);
 		tsr_context_free(&dev, ctx);
 	}
 	*stop = true;
@@ -360,13 +381,12 @@ static void interrupts_after_a_reset(void)
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), other = tsr_context_new(&dev, 0);
 	struct tsr_bo bo = staging(&dev);
-	struct hang hang;
+	struct tsr_hang hang;
 
 	tsr_gpu_fill(&dev, other, &bo, 1);
-	tsr_job_timeout_short();
-	hang_start(&dev, ctx, &hang);
-	hang_end(&dev, &hang);
-	tsr_job_timeout_restore();
+	tsr_hang_start(&dev, ctx, &hang);
+	tsr_hang_expire(&hang);
+	tsr_hang_end(&hang);
 	/* longer than this test may take */
 	tsr_job_timeout("1000000");
 	for (uint32_t i = 0; i < 3; i++)
@@ -384,23 +404,23 @@ static void paging_hangs_alone(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t set = tsr_bit(tsr_seg_hidden(&dev)), ctx = tsr_context_new(&dev, 0), sync[3];
+	pid_t expirer;
 	struct tsr_bo bos[3];
 	struct tsr_cmd cmd;
 
 	tsr_cmd_init(&cmd);
-	tsr_job_timeout_short();
-	tsr_engine_hang_next(dev.paging);
+	expirer = tsr_hang_next(dev.paging, 1);
 	for (uint32_t i = 0; i < 3; i++) {
 		bos[i] = tsr_bo_new(&dev, KiB(64), set, 0);
 		sync[i] = tsr_syncobj_new(&dev);
 		fill_list(&cmd, &bos[i], i);
 		tsr_submit(&dev, tsr_context_new(&dev, 0), &cmd, 0, sync[i]);
 	}
+	tap_join(expirer);
 	require_eq(tsr_syncobj_status(&dev, sync[0]), -EIO);
 	for (uint32_t i = 1; i < 3; i++)
 		require_msg(!tsr_syncobj_status(&dev, sync[i]),
 			    "expected only the hanging move to fail, another one failed, too");
-	tsr_job_timeout_restore();
 	for (uint32_t i = 1; i < 3; i++)
 		tsr_gpu_fill(&dev, ctx, &bos[i], i);
 	tsr_cmd_fini(&cmd);
@@ -417,8 +437,8 @@ static void lost_is_not_mapped(void)
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
 	uint32_t moved = tsr_syncobj_new(&dev), mapped = tsr_syncobj_new(&dev);
+	pid_t expirer;
 
-	tsr_job_timeout_short();
 	do {
 		struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_hidden(&dev)), 0);
 		const struct drm_tessera_vm_bind_op op = {
@@ -428,14 +448,14 @@ static void lost_is_not_mapped(void)
 			.range = bo.size,
 		};
 
-		tsr_engine_hang_next(dev.paging);
+		expirer = tsr_hang_next(dev.paging, 1);
 		require_ok(__tsr_make_resident(dev.fd, &bo.handle, 1, moved, NULL));
 		require_ok(__tsr_vm_bind(dev.fd, vm.id, &op, 1, 0, mapped));
+		tap_join(expirer);
 	} while (!tsr_syncobj_status(&dev, moved));
 	require_msg(tsr_syncobj_status(&dev, mapped),
 		    "expected the bind of an object whose page-in failed to fail, jobs would read "
 		    "old contents of other clients");
-	tsr_job_timeout_restore();
 	tsr_vm_close(&vm);
 	tsr_close(&dev);
 }
@@ -490,21 +510,20 @@ static void failed_is_not_mapped(void)
 	failed_is_not_mapped_once(true);
 }
 
-/* job timeout; half of it is long enough to start a job */
-#define WHOLE_MS 4000
-
 /*
- * Start a job with a short first half and a very long second half of its
+ * Start a job with a first half of @half_ms and a very long second half of its
  * timeout. If the test was too slow for that, end the job and return false.
  */
-static bool half_begin(struct tsr_device *dev, uint32_t ctx, uint32_t sync)
+static bool half_begin(struct tsr_device *dev, uint32_t ctx, uint32_t sync, uint32_t half_ms)
 {
-	uint64_t half = tap_now_ns() + WHOLE_MS / 2 * 1000000ull;
+	uint64_t half = tap_now_ns() + half_ms * 1000000ull;
 	struct tsr_cmd cmd;
+	char whole[16];
 
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
-	tsr_job_timeout("4000");
+	snprintf(whole, sizeof(whole), "%u", 2 * half_ms);
+	tsr_job_timeout(whole);
 	tsr_engine_hang_next(dev->render);
 	tsr_submit(dev, ctx, &cmd, 0, sync);
 	tsr_wait_for(tsr_engine_hangs());
@@ -527,16 +546,16 @@ static bool half_begin(struct tsr_device *dev, uint32_t ctx, uint32_t sync)
 static void first_half(void)
 {
 	struct tsr_device dev = tsr_open();
-	uint32_t sync, ctx, tries = 0;
+	uint32_t sync, ctx, half_ms = 1000;
 	int64_t until;
 	int rc;
 
 	do {
-		require(++tries < 20);
+		half_ms *= 2;
 		ctx = tsr_context_new(&dev, 0);
 		sync = tsr_syncobj_new(&dev);
-	} while (!half_begin(&dev, ctx, sync));
-	until = (int64_t)tap_now_ns() + WHOLE_MS * 1000000ll;
+	} while (!half_begin(&dev, ctx, sync, half_ms));
+	until = (int64_t)tap_now_ns() + 2 * half_ms * 1000000ll;
 	rc = __tsr_syncobj_wait(dev.fd, sync, 0, until);
 	require_msg(rc == -ETIME,
 		    "expected the job to run for its whole timeout, it was ended after half of it");
