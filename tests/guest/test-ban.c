@@ -2,27 +2,26 @@
 /*
  * A client that hangs repeatedly, each time in another context, is banned. It
  * must cost the other clients at most DRM_TESSERA_MAX_HANGS timeouts in total,
- * not one timeout for each context. As in test-hang, a long job and a short
- * timeout stand in for a hang.
+ * not one timeout for each context. As in test-hang, a long job stands in for a
+ * hang, and the test ends its time.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "client.h"
+#include "hang.h"
 #include "stall.h"
 #include "vm.h"
 
-/* each fills megabytes: the job takes many timeouts on any machine */
-#define LONG_FILLS 50000
 #define CONTEXTS 12
 
 /*
- * One buffer object and two command streams, shared by all contexts of the
- * client.
+ * Objects of all contexts of the client. Each hanging job writes a word of
+ * @flags first.
  */
 struct hangs {
-	struct tsr_bo bo;
-	struct tsr_cmd cmd, small;
+	struct tsr_bo bo, flags;
+	struct tsr_cmd small;
 };
 
 static void hangs_init(struct tsr_device *dev, struct hangs *hangs)
@@ -30,13 +29,42 @@ static void hangs_init(struct tsr_device *dev, struct hangs *hangs)
 	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(dev);
 
 	hangs->bo = tsr_bo_new(dev, seg->size / 4, tsr_bit(seg), 0);
-	tsr_cmd_init(&hangs->cmd);
-	tsr_cmd_bind_buffer(&hangs->cmd, 0, &hangs->bo, true);
-	for (uint32_t i = 0; i < LONG_FILLS; i++)
-		tsr_cmd_fill(&hangs->cmd, 0, 0, (uint32_t)(hangs->bo.size / 4), i);
+	hangs->flags = tsr_bo_new(dev, KiB(4), tsr_bit(tsr_seg_gart(dev)),
+				  DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+	memset(tsr_bo_map(dev, &hangs->flags), 0, KiB(4));
 	tsr_cmd_init(&hangs->small);
 	tsr_cmd_bind_buffer(&hangs->small, 0, &hangs->bo, true);
 	tsr_cmd_fill(&hangs->small, 0, 0, 16, 1);
+}
+
+/* Submit a job that writes word @n of the flags and hangs. */
+static void hangs_submit(struct tsr_device *dev, uint32_t ctx, const struct hangs *hangs,
+			 uint32_t n, uint32_t sync)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init_pair(&cmd, &hangs->bo, &hangs->flags);
+	tsr_cmd_fill(&cmd, 1, n, 1, 1);
+	tsr_cmd_hang(&cmd, 0, (uint32_t)(hangs->bo.size / 4));
+	tsr_submit(dev, ctx, &cmd, 0, sync);
+	tsr_cmd_fini(&cmd);
+}
+
+static uint32_t hangs_begun(const struct hangs *hangs)
+{
+	const volatile uint32_t *flags = hangs->flags.map;
+	uint32_t begun = 0;
+
+	for (uint32_t i = 0; i < CONTEXTS; i++)
+		begun += flags[i];
+	return begun;
+}
+
+/* End the time of the hanging job with this number, from 0. */
+static void hangs_expire(struct tsr_device *dev, const struct hangs *hangs, uint32_t n)
+{
+	tsr_wait_for(hangs_begun(hangs) > n);
+	tsr_job_expire(dev->render);
 }
 
 static void check_client(struct tsr_device *dev, uint32_t hangs)
@@ -100,13 +128,13 @@ static void is_refused(struct tsr_device *dev, const struct hangs *hangs, uint32
 static void one_after_the_other(void)
 {
 	struct tsr_device dev = tsr_open();
+	uint32_t seen, old, ok, sync = tsr_syncobj_new(&dev);
 	struct tsr_client other, late;
-	uint32_t seen, old, ok;
 	struct tsr_cmd nop;
 	struct hangs hangs;
 	struct tsr_vm vm = tsr_vm_open(&dev);
 
-	tsr_job_timeout_short();
+	tsr_job_timeout_lift();
 	hangs_init(&dev, &hangs);
 	tsr_cmd_init(&nop);
 	tsr_cmd_nop(&nop, 64);
@@ -120,7 +148,9 @@ static void one_after_the_other(void)
 		/* Below the limit, the client's other contexts still work. */
 		tsr_submit_done(&dev, ok, &hangs.small);
 		require_ok(tsr_vm_run(&vm, &nop));
-		require_eq(tsr_submit_status(&dev, ctx, &hangs.cmd, NULL), -ETIME);
+		hangs_submit(&dev, ctx, &hangs, i, sync);
+		hangs_expire(&dev, &hangs, i);
+		require_eq(tsr_syncobj_status(&dev, sync), -ETIME);
 		tsr_context_free(&dev, ctx);
 		check_client(&dev, i + 1);
 	}
@@ -156,9 +186,11 @@ static void hang_in_all_contexts(struct tsr_client *client)
 	tsr_gpu_touch(&dev, tsr_context_new(&dev, 0), &hangs.bo);
 	for (uint32_t i = 0; i < CONTEXTS; i++) {
 		sync[i] = tsr_syncobj_new(&dev);
-		tsr_submit(&dev, tsr_context_new(&dev, 0), &hangs.cmd, 0, sync[i]);
+		hangs_submit(&dev, tsr_context_new(&dev, 0), &hangs, i, sync[i]);
 	}
 	client->state->ready = true;
+	for (uint32_t i = 0; i < DRM_TESSERA_MAX_HANGS; i++)
+		hangs_expire(&dev, &hangs, i);
 	for (uint32_t i = 0; i < CONTEXTS; i++) {
 		int status = tsr_syncobj_status(&dev, sync[i]);
 
@@ -179,7 +211,7 @@ static void all_at_once(void)
 	struct tsr_client a;
 	struct tsr_small small;
 
-	tsr_job_timeout_short();
+	tsr_job_timeout_lift();
 	tsr_small_init(&dev, &small, dev.render);
 	tsr_trace_start("engine_reset", NULL);
 	tsr_client_start(&a, hang_in_all_contexts, 0);
