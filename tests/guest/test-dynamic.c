@@ -15,6 +15,7 @@
 
 #include "call.h"
 #include "foreign.h"
+#include "hang.h"
 #include "held.h"
 #include "host.h"
 #include "inject.h"
@@ -961,6 +962,7 @@ static void move_fails(void)
 		struct tsr_bo bo = shareable_and_cached(&a), there = { .size = bo.size };
 		int dmabuf = tsr_export(&a, &bo);
 		static uint32_t words[WORDS];
+		pid_t expirer;
 
 		/*
 		 * Import before or after the exporter has placed the object in
@@ -972,12 +974,10 @@ static void move_fails(void)
 		if (!i)
 			tsr_gpu_fill(&a, ctx_a, &bo, 1);
 		soil_memory(&a);
-		tsr_job_timeout_short();
-		tsr_engine_hang_next(a.paging);
+		expirer = tsr_hang_next(a.paging, 1);
 		tsr_gpu_read(&b, ctx_b, &there, 0, WORDS, words);
 		tsr_words_check(words, WORDS, 0);
-		require(tsr_engine_hangs());
-		tsr_job_timeout_restore();
+		tap_join(expirer);
 		/* Only the exporter gets the error. */
 		require_err(__tsr_submit_use(&a, ctx_a, &bo, false), -EIO);
 		tsr_gpu_fill(&b, ctx_b, &there, 4);

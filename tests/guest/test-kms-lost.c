@@ -6,6 +6,7 @@
  */
 #include <drm.h>
 
+#include "hang.h"
 #include "host.h"
 #include "kms.h"
 
@@ -33,18 +34,17 @@ static void lost(void)
 	struct tsr_fb fine = tsr_fb_new(&kms, WIDTH, HEIGHT, DRM_FORMAT_XRGB8888);
 	struct tsr_fb fb = tsr_fb_new(&kms, WIDTH, HEIGHT, DRM_FORMAT_XRGB8888);
 	struct tsr_atomic req = {};
+	pid_t expirer;
 
 	tsr_fb_paint(&fine, 1);
 	tsr_light(&kms, &kms.heads[0], &mode, &fine);
 	tsr_require_shown(&kms, &mode, &fine);
 	tsr_add(&kms, &req, kms.heads[0].planes[TSR_PRIMARY], "FB_ID", fb.id);
-	tsr_job_timeout_short();
-	tsr_engine_hang_next(kms.dev.paging);
+	expirer = tsr_hang_next(kms.dev.paging, 1);
 	require_ok(__tsr_commit(kms.dev.fd, &req,
 				DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT));
 	require_eq(tsr_event(kms.dev.fd).base.type, DRM_EVENT_FLIP_COMPLETE);
-	tsr_job_timeout_restore();
-	require(tsr_engine_hangs());
+	tap_join(expirer);
 	require_lost(&kms.dev, &fb.bo);
 	tsr_require_shown(&kms, &mode, NULL);
 	/* A later framebuffer is shown. */

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hang.h"
 #include "held.h"
 #include "host.h"
 #include "inject.h"
@@ -746,6 +747,7 @@ static void jobs_that_fail(void)
 	struct tsr_fence fence = tsr_fence_new(&dev, 0);
 	uint32_t ctx = tsr_context_new(&dev, 0), other = tsr_context_new(&dev, 0);
 	struct tsr_cmd cmd, good = nothing();
+	pid_t expirer;
 
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 8);
@@ -754,8 +756,7 @@ static void jobs_that_fail(void)
 	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, 1, INT64_MAX));
 	require_eq(*fence.value, 1);
 
-	tsr_job_timeout_short();
-	tsr_engine_hang_next(dev.render);
+	expirer = tsr_hang_next(dev.render, 1);
 	submit_signal(&dev, ctx, &good, 0, &fence, 2);
 	submit_signal(&dev, ctx, &good, 0, &fence, 3);
 	tsr_fence_signal(&dev, &fence, 4);
@@ -764,7 +765,7 @@ static void jobs_that_fail(void)
 	require(*fence.value >= 3);
 	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, 5, INT64_MAX));
 	require_eq(*fence.value, 5);
-	tsr_job_timeout_restore();
+	tap_join(expirer);
 	/* The context is lost, but the fence still works. */
 	submit_signal(&dev, other, &good, 0, &fence, 6);
 	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, 6, INT64_MAX));

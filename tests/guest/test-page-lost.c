@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "foreign.h"
+#include "hang.h"
 #include "host.h"
 #include "stall.h"
 
@@ -32,6 +33,7 @@ static void queued_jobs_of_others(void)
 	struct tsr_bo lost, fine = tsr_bo_new(&b, KiB(64), tsr_bit(tsr_seg_hidden(&b)), 0);
 	uint32_t sync[B_JOBS], got[16];
 	struct drm_tessera_submit args;
+	pid_t expirer;
 	struct tsr_stuck stuck;
 	struct tsr_cmd cmd;
 
@@ -45,18 +47,15 @@ static void queued_jobs_of_others(void)
 		tsr_cmd_fini(&cmd);
 	}
 	fill_list(&cmd, &lost, 2);
-	/* for timers that start from now on */
-	tsr_job_timeout_short();
-	tsr_engine_hang_next(a.paging);
+	expirer = tsr_hang_next(a.paging, 1);
 	require_msg(tsr_submit_status(&a, ctx_a, &cmd, NULL) == -EIO,
 		    "expected -EIO, a job ran on an object whose page-in had failed");
-	tsr_job_timeout_lift();
+	tap_join(expirer);
 	require_err(__tsr_syncobj_wait(b.fd, sync[0], 0, 0), -ETIME);
 	tsr_stuck_end(&stuck);
 	for (uint32_t i = 0; i < B_JOBS; i++)
 		require_ok(tsr_syncobj_status(&b, sync[i]));
 	require_err(__tsr_submit(&a, ctx_a, &cmd, 0, 0, &args), -EIO);
-	tsr_job_timeout_restore();
 	tsr_gpu_read(&b, ctx_b[0], &fine, 0, 16, got);
 	tsr_words_check(got, 16, 100 + B_JOBS - 1);
 	tsr_close(&b);
@@ -80,6 +79,7 @@ static void attach_waits_for_bytes(void)
 	struct tsr_bo bo = { .size = args.size };
 	struct drm_tessera_submit submit;
 	int vgem = tsr_vgem_need(), dmabuf;
+	pid_t expirer;
 	struct tsr_cmd cmd;
 
 	require_ok(__tsr_bo_create(dev.fd, &args));
@@ -92,12 +92,11 @@ static void attach_waits_for_bytes(void)
 
 	tsr_gpu_fill(&dev, ctx, &bo, 4);
 	require_eq(tsr_bo_info(&dev, &bo).segment, args.preferred[0]);
-	tsr_job_timeout_short();
-	tsr_engine_hang_next(dev.paging);
+	expirer = tsr_hang_next(dev.paging, 1);
 	require_msg(__tsr_import(vgem, dmabuf, &theirs) == -EIO,
 		    "expected -EIO, another device got the pages of an object whose eviction had "
 		    "failed");
-	tsr_job_timeout_restore();
+	tap_join(expirer);
 	require_err(__tsr_import(vgem, dmabuf, &theirs), -EIO);
 	fill_list(&cmd, &bo, 2);
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &submit), -EIO);

@@ -11,6 +11,7 @@
 #include <linux/dma-buf.h>
 
 #include "foreign.h"
+#include "hang.h"
 #include "host.h"
 #include "kms.h"
 #include "stall.h"
@@ -333,19 +334,18 @@ static void lost_targets(void)
 	struct tsr_fb target = tsr_fb_new(&b.kms, WIDTH, HEIGHT, DRM_FORMAT_XRGB8888);
 	struct tsr_show s = tsr_show_at(&b.primary, 0, 0);
 	struct tsr_atomic req = {}, next = {};
+	pid_t expirer;
 	int32_t fence = -1;
 	int status;
 
 	light(&b);
 	add_capture(&b, &req, &target, &fence);
-	tsr_job_timeout_short();
-	tsr_engine_hang_next(b.kms.dev.paging);
+	expirer = tsr_hang_next(b.kms.dev.paging, 1);
 	require_ok(__tsr_commit(b.kms.dev.fd, &req,
 				DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_ATOMIC_ALLOW_MODESET));
 	require_eq(tsr_sync_file_status(fence), -EIO);
 	close(fence);
-	tsr_job_timeout_restore();
-	require(tsr_engine_hangs());
+	tap_join(expirer);
 	/* the next capture works */
 	add_capture(&b, &next, &b.target, &fence);
 	require_ok(__tsr_commit(b.kms.dev.fd, &next, DRM_MODE_ATOMIC_ALLOW_MODESET));
