@@ -31,10 +31,14 @@ static int64_t reply_ns(const struct drm_wait_vblank_reply *reply)
 /* Check the length of a frame while there are no commits. */
 static void frames_last(struct tsr_kms *kms, int64_t ns)
 {
-	struct drm_wait_vblank_reply first = vblank(kms, 2), last = vblank(kms, 3);
-	int64_t frames = (int64_t)last.sequence - first.sequence;
-	int64_t off = reply_ns(&last) - reply_ns(&first) - frames * ns;
+	struct drm_wait_vblank_reply first, last;
+	int64_t frames, off;
 
+	tsr_kms_settle_clock(kms, kms->heads[0].crtc);
+	first = vblank(kms, 2);
+	last = vblank(kms, 3);
+	frames = (int64_t)last.sequence - first.sequence;
+	off = reply_ns(&last) - reply_ns(&first) - frames * ns;
 	require(frames >= 3);
 	require_msg(off < TOLERANCE_NS * frames && off > -TOLERANCE_NS * frames,
 		    "%lld ns off over %lld frames", (long long)off, (long long)frames);

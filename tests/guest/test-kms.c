@@ -408,6 +408,7 @@ static void flips(void)
 					  .props = { tsr_prop(&b.kms, primary, "FB_ID") },
 					  .values = { fbs[i % 2]->id } };
 
+		tsr_kms_settle_clock(&b.kms, b.kms.heads[0].crtc);
 		fd = tsr_crc_begin(0);
 		require_ok(__tsr_commit(b.kms.dev.fd, &req,
 					DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT));
@@ -543,6 +544,7 @@ static void idle(void)
 	} while (interrupts() != before);
 
 	for (uint32_t i = 0; i < 40; i++) {
+		tsr_kms_settle_clock(&b.kms, b.kms.heads[0].crtc);
 		now = (struct drm_crtc_get_sequence){ .crtc_id = b.kms.heads[0].crtc };
 		require_ok(tsr_ioctl(b.kms.dev.fd, DRM_IOCTL_CRTC_GET_SEQUENCE, &now));
 		if (i) {
@@ -782,6 +784,7 @@ static void flips_behind_late_vblanks(void)
 		/* The device counts vblanks by time alone. */
 		usleep((useconds_t)(tsr_mode_ns(&mode) / 1000 + 2000));
 		flipper.tid = 0;
+		tsr_kms_settle_clock(&b.kms, b.kms.heads[0].crtc);
 		begun = (int64_t)tap_now_ns();
 		require(!pthread_create(&thread, NULL, flip, &flipper));
 		tsr_wait_for(flipper.tid && tsr_waits(flipper.tid));

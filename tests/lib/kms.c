@@ -526,3 +526,20 @@ void tsr_require_shown(struct tsr_kms *kms, const struct drm_mode_modeinfo *mode
 		show = tsr_show_at(fb, 0, 0);
 	require_eq(tsr_crc_now(kms, 0), tsr_crc_expect(mode, &show, fb ? 1 : 0, NULL));
 }
+
+#define QUICK_NS 500000
+
+static bool clock_read_quickly(struct tsr_kms *kms, uint32_t crtc)
+{
+	struct drm_crtc_get_sequence get = { .crtc_id = crtc };
+	uint64_t start = tap_now_ns();
+
+	/* reads both clocks */
+	require_ok(tsr_ioctl(kms->dev.fd, DRM_IOCTL_CRTC_GET_SEQUENCE, &get));
+	return tap_now_ns() - start < QUICK_NS;
+}
+
+void tsr_kms_settle_clock(struct tsr_kms *kms, uint32_t crtc)
+{
+	tsr_wait_for(clock_read_quickly(kms, crtc));
+}

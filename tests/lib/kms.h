@@ -114,4 +114,11 @@ uint32_t tsr_crc_expect(const struct drm_mode_modeinfo *mode, const struct tsr_s
 void tsr_require_shown(struct tsr_kms *kms, const struct drm_mode_modeinfo *mode,
 		       const struct tsr_fb *fb);
 
+/*
+ * Waits until the driver knows the difference of the device's clock and
+ * CLOCK_MONOTONIC, so that the times of vblanks are right to a quarter of a
+ * millisecond. On a busy machine a reading of both clocks may take longer.
+ */
+void tsr_kms_settle_clock(struct tsr_kms *kms, uint32_t crtc);
+
 #endif /* TSR_KMS_H */
