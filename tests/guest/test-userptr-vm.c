@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "call.h"
+#include "client.h"
 #include "held.h"
 #include "host.h"
 #include "resident.h"
@@ -484,18 +485,10 @@ static pid_t flood_start(struct flood *flood, struct tsr_vm *vm, uint32_t *memor
 	return tap_fork(flood_run, flood);
 }
 
-/* True if all jobs are queued, or the process sleeps without progress. */
+/* True if all jobs are queued, or the process waits for some of them to end. */
 static bool flood_stopped(const struct flood *flood, pid_t pid)
 {
-	const struct tsr_client client = { .pid = pid };
-	uint32_t before = flood->state->queued;
-
-	for (int i = 0; before < MANY && i < 50; i++) {
-		usleep(2000);
-		if (flood->state->queued != before || !tsr_client_asleep(&client))
-			return false;
-	}
-	return true;
+	return flood->state->queued == MANY || tsr_is_waiting(pid, "quota");
 }
 
 /* Number of jobs that can be queued behind a held one before SUBMIT waits. */
@@ -505,6 +498,8 @@ static uint32_t flood_held(struct tsr_vm *vm, struct tsr_held *held)
 	uint32_t queued;
 	pid_t pid;
 
+	/* a worker frees the earlier jobs, which count until then */
+	tsr_wait_for(!tsr_query_client(vm->dev).work_bytes);
 	tsr_held_again(held);
 	queue_fill(vm, held, 0);
 	pid = flood_start(&flood, vm, NULL);
