@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Paging jobs that time out: test-hang-paging.args makes each one slow. No
- * client may see the previous contents of memory, and other work goes on. On a
- * busy machine a paging job may complete before the test looks; then the test
- * tries again.
+ * Paging jobs that hang, until the test ends their time or lets them go. No
+ * client may see the previous contents of memory, and other work goes on.
  */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "call.h"
+#include "hang.h"
+#include "host.h"
+#include "stall.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -49,34 +50,27 @@ static void use(struct tsr_cmd *cmd, const struct tsr_bo *bo)
 	tsr_cmd_fill(cmd, 0, 0, 16, 5);
 }
 
-#define TRIES 20
-
-static void again(uint32_t *tries)
+/* Submits while the next paging jobs hang and time out. */
+static int status_beside_hangs(struct tsr_device *dev, uint32_t ctx, const struct tsr_cmd *cmd,
+			       uint32_t jobs, uint32_t *parts)
 {
-	require_msg(++*tries < TRIES, "the page-in ended early in each attempt");
+	pid_t expirer = tsr_hang_next(dev->paging, jobs);
+	int status = tsr_submit_status(dev, ctx, cmd, parts);
+
+	tap_join(expirer);
+	return status;
 }
 
 /* A new object with a clear that times out. */
 static struct tsr_bo lost_bo(struct tsr_device *dev, uint32_t ctx)
 {
-	uint32_t set = tsr_bit(tsr_seg_visible(dev)), tries = 0;
-	struct tsr_bo bo;
+	uint32_t set = tsr_bit(tsr_seg_visible(dev));
+	struct tsr_bo bo = tsr_bo_new(dev, MiB(1), set, DRM_TESSERA_BO_CPU_ACCESS);
 	struct tsr_cmd cmd;
-	int status;
 
 	tsr_cmd_init(&cmd);
-	for (;;) {
-		bo = tsr_bo_new(dev, MiB(1), set, DRM_TESSERA_BO_CPU_ACCESS);
-		use(&cmd, &bo);
-		tsr_job_timeout("300");
-		status = tsr_submit_status(dev, ctx, &cmd, NULL);
-		tsr_job_timeout_restore();
-		if (status)
-			break;
-		tsr_bo_free(dev, &bo);
-		again(&tries);
-	}
-	require_eq(status, -EIO);
+	use(&cmd, &bo);
+	require_eq(status_beside_hangs(dev, ctx, &cmd, 1, NULL), -EIO);
 	tsr_cmd_fini(&cmd);
 	return bo;
 }
@@ -131,32 +125,19 @@ static void clear_hangs(void)
 static void lost_is_not_read(void)
 {
 	struct tsr_device dev = tsr_open();
-	uint32_t ctx = tsr_context_new(&dev, 0), set = tsr_bit(tsr_seg_visible(&dev)), tries = 0;
-	struct tsr_bo to = tsr_bo_new(&dev, KiB(4), set, DRM_TESSERA_BO_CPU_ACCESS), from;
+	uint32_t ctx = tsr_context_new(&dev, 0), set = tsr_bit(tsr_seg_visible(&dev));
+	struct tsr_bo to = tsr_bo_new(&dev, KiB(4), set, DRM_TESSERA_BO_CPU_ACCESS);
+	struct tsr_bo from = tsr_bo_new(&dev, MiB(1), set, 0);
 	struct tsr_cmd cmd;
-	int status;
 
 	tsr_bo_map(&dev, &to);
+	tsr_gpu_fill(&dev, ctx, &to, 3);
 	tsr_cmd_init(&cmd);
-	for (;;) {
-		tsr_gpu_fill(&dev, ctx, &to, 3);
-		from = tsr_bo_new(&dev, MiB(1), set, 0);
-		tsr_cmd_reset(&cmd);
-		tsr_cmd_bind_buffer(&cmd, 0, &to, true);
-		tsr_cmd_bind_buffer(&cmd, 1, &from, false);
-		tsr_cmd_copy(&cmd, 0, 0, 1, 0, 16);
-		tsr_job_timeout("300");
-		status = tsr_submit_status(&dev, ctx, &cmd, NULL);
-		tsr_job_timeout_restore();
-		if (status)
-			break;
-		require_msg(
-			!__tsr_submit_use(&dev, ctx, &from, false),
-			"expected the job to be refused, it read an object whose page-in failed");
-		tsr_bo_free(&dev, &from);
-		again(&tries);
-	}
-	require_eq(status, -EIO);
+	tsr_cmd_bind_buffer(&cmd, 0, &to, true);
+	tsr_cmd_bind_buffer(&cmd, 1, &from, false);
+	tsr_cmd_copy(&cmd, 0, 0, 1, 0, 16);
+	require_msg(status_beside_hangs(&dev, ctx, &cmd, 1, NULL) == -EIO,
+		    "expected -EIO, the job read an object whose page-in failed");
 	tsr_words_check(to.map, to.size / 4, 3);
 	tsr_cmd_fini(&cmd);
 	tsr_close(&dev);
@@ -167,33 +148,25 @@ static void paging_between_parts_hangs(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
-	uint32_t ctx = tsr_context_new(&dev, 0), num, tries = 0;
-	struct tsr_bo bos[3];
+	uint32_t ctx = tsr_context_new(&dev, 0), num;
+	struct tsr_bo bos[3], after;
 	struct tsr_cmd cmd;
-	int status;
 
 	tsr_cmd_init(&cmd);
-	for (;;) {
-		tsr_cmd_reset(&cmd);
-		for (uint32_t i = 0; i < 3; i++) {
-			bos[i] = tsr_bo_new(&dev, seg->size * 3 / 4, tsr_bit(seg), 0);
-			tsr_cmd_bind_buffer(&cmd, 0, &bos[i], true);
-			tsr_cmd_fill(&cmd, 0, 0, 16, i);
-		}
-		tsr_gpu_touch(&dev, ctx, &bos[0]);
-		tsr_job_timeout("300");
-		status = tsr_submit_status(&dev, ctx, &cmd, &num);
-		tsr_job_timeout_restore();
-		require_eq(num, 3);
-		for (uint32_t i = 0; i < 3; i++)
-			tsr_bo_free(&dev, &bos[i]);
-		if (status)
-			break;
-		again(&tries);
+	for (uint32_t i = 0; i < 3; i++) {
+		bos[i] = tsr_bo_new(&dev, seg->size * 3 / 4, tsr_bit(seg), 0);
+		tsr_cmd_bind_buffer(&cmd, 0, &bos[i], true);
+		tsr_cmd_fill(&cmd, 0, 0, 16, i);
 	}
-	require_eq(status, -EIO);
-	bos[0] = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), 0);
 	tsr_gpu_touch(&dev, ctx, &bos[0]);
+	/* the first part's object moves out, and the second part's one in */
+	require_eq(status_beside_hangs(&dev, ctx, &cmd, 2, &num), -EIO);
+	require_eq(num, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		tsr_bo_free(&dev, &bos[i]);
+	after = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), 0);
+	tsr_gpu_touch(&dev, ctx, &after);
+	tsr_cmd_fini(&cmd);
 	tsr_close(&dev);
 }
 
@@ -222,43 +195,78 @@ static bool busy(struct tsr_device *dev, const struct tsr_bo *bo)
 	return rc == -EBUSY;
 }
 
-/* A debugger's read waits while the object moves to system memory. */
+/*
+ * The object moves to system memory, and the move hangs until
+ * tsr_engine_release().
+ */
+static void push_out_slowly(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo)
+{
+	tsr_job_timeout_lift();
+	tsr_engine_hang_next(dev->paging);
+	push_out(dev, ctx, tsr_seg_visible(dev));
+	tsr_wait_for(tsr_engine_hangs());
+	require_eq(tsr_bo_info(dev, bo).segment, 0);
+	require(busy(dev, bo));
+}
+
+/* in a process of its own, which holds its mmap_lock while it waits */
+struct debugger {
+	uint32_t *at, words[64];
+	bool write;
+	volatile bool returned;
+};
+
+static void debug(void *arg)
+{
+	struct debugger *d = arg;
+
+	if (d->write)
+		require_ok(tsr_proc_mem_write(d->at, d->words, sizeof(d->words)));
+	else
+		require_ok(tsr_proc_mem_read(d->at, d->words, sizeof(d->words)));
+	d->returned = true;
+}
+
+/* The access begins while the object moves, and ends after the move. */
+static void debug_beside_a_move(struct debugger *d)
+{
+	pid_t pid = tap_fork(debug, d);
+
+	tsr_wait_for(d->returned || tsr_is_waiting(pid, "bytes"));
+	require_msg(!d->returned, "expected a debugger's %s to wait for the move, it did not",
+		    d->write ? "write" : "read");
+	tsr_engine_release();
+	tap_join(pid);
+}
+
+/*
+ * A debugger's read waits while the object moves to system memory. Its write
+ * waits, too, before it changes pages that the device will write.
+ */
 static void debugger_waits_for_the_move(void)
 {
 	struct tsr_device dev = tsr_open();
-	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
-	uint32_t ctx = tsr_context_new(&dev, 0);
-	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS);
-	uint32_t words[64], tries = 0;
-	struct tsr_bo big;
-	bool moving;
+	uint32_t vis = tsr_bit(tsr_seg_visible(&dev)), ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), vis, DRM_TESSERA_BO_CPU_ACCESS);
+	struct debugger *reader = tsr_shared(sizeof(*reader));
+	struct debugger *writer = tsr_shared(sizeof(*writer));
+	uint32_t *map = tsr_bo_map(&dev, &bo);
 
-	tsr_bo_map(&dev, &bo);
-	for (;;) {
-		tsr_gpu_fill(&dev, ctx, &bo, 0x77777777 + tries);
-		big = push_out(&dev, ctx, seg);
-		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
-		moving = busy(&dev, &bo);
-		require_ok(tsr_proc_mem_read((uint32_t *)bo.map + 5000, words, sizeof(words)));
-		require(!busy(&dev, &bo));
-		tsr_words_check(words, ARRAY_SIZE(words), 0x77777777 + tries);
-		tsr_bo_free(&dev, &big);
-		if (moving)
-			break;
-		again(&tries);
-	}
+	reader->at = map + 5000;
+	tsr_gpu_fill(&dev, ctx, &bo, 0x77777777);
+	push_out_slowly(&dev, ctx, &bo);
+	debug_beside_a_move(reader);
+	tsr_words_check(reader->words, ARRAY_SIZE(reader->words), 0x77777777);
 
-	/*
-	 * A debugger's write waits, too, before it changes pages that the
-	 * device will write.
-	 */
+	writer->write = true;
+	writer->at = map + 1;
+	memset(writer->words, 0x99, sizeof(writer->words));
 	tsr_gpu_fill(&dev, ctx, &bo, 0x88888888);
-	push_out(&dev, ctx, seg);
-	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
-	words[0] = 0x99;
-	require_ok(tsr_proc_mem_write((uint32_t *)bo.map + 1, words, sizeof(words[0])));
-	require_eq(((uint32_t *)bo.map)[0], 0x88888888);
-	require_eq(((uint32_t *)bo.map)[1], 0x99);
+	push_out_slowly(&dev, ctx, &bo);
+	debug_beside_a_move(writer);
+	require_eq(map[0], 0x88888888);
+	tsr_words_check(map + 1, ARRAY_SIZE(writer->words), 0x99999999);
+	require_eq(map[1 + ARRAY_SIZE(writer->words)], 0x88888888);
 	tsr_close(&dev);
 }
 
@@ -270,25 +278,17 @@ static void eviction_hangs(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
-	uint32_t ctx = tsr_context_new(&dev, 0), word, tries = 0;
-	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS), big;
-	int rc;
+	uint32_t ctx = tsr_context_new(&dev, 0), word = 0;
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS);
+	pid_t expirer;
 
 	tsr_bo_map(&dev, &bo);
-	for (;;) {
-		tsr_gpu_fill(&dev, ctx, &bo, 0x77777777);
-		tsr_job_timeout("300");
-		big = push_out(&dev, ctx, seg);
-		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
-		rc = tsr_proc_mem_read(bo.map, &word, sizeof(word));
-		tsr_job_timeout_restore();
-		if (rc)
-			break;
-		require_eq(word, 0x77777777);
-		tsr_bo_free(&dev, &big);
-		again(&tries);
-	}
-	require_eq(rc, -EIO);
+	tsr_gpu_fill(&dev, ctx, &bo, 0x77777777);
+	expirer = tsr_hang_next(dev.paging, 1);
+	push_out(&dev, ctx, seg);
+	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	require_err(tsr_proc_mem_read(bo.map, &word, sizeof(word)), -EIO);
+	tap_join(expirer);
 	require_err(tsr_proc_mem_write(bo.map, &word, sizeof(word)), -EIO);
 	require(access_raises_sigbus(bo.map));
 	tsr_close(&dev);
@@ -297,7 +297,7 @@ static void eviction_hangs(void)
 struct reader {
 	uint32_t *words;
 	volatile bool stop;
-	volatile uint32_t seen, tid, raised;
+	volatile uint32_t seen, raised;
 	pthread_t thread;
 };
 
@@ -342,63 +342,49 @@ static void lost_object_is_never_mapped(void)
 	tsr_close(&dev);
 }
 
-static void *toucher_thread(void *arg)
+static void touch(void *arg)
 {
 	struct reader *r = arg;
 
-	r->tid = (uint32_t)syscall(SYS_gettid);
 	r->seen = ((volatile uint32_t *)r->words)[0];
-	return NULL;
 }
 
-static bool thread_sleeps(uint32_t tid)
+struct asker {
+	struct tsr_device *dev;
+	const struct tsr_bo *bo;
+};
+
+static void ask(void *arg)
 {
-	char path[64], *text, *state;
-	bool sleeps;
+	struct asker *asker = arg;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%u/stat", tid);
-	text = tsr_read_file(path);
-	if (!text) /* the thread has ended */
-		return false;
-	state = strrchr(text, ')');
-	require(state);
-	sleeps = state[2] == 'S' || state[2] == 'D';
-	free(text);
-	return sleeps;
-}
-
-/* Returns false if the move ended too early to tell. */
-static bool try_fault(void)
-{
-	struct tsr_device dev = tsr_open();
-	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
-	uint32_t ctx = tsr_context_new(&dev, 0);
-	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS);
-	struct reader reader = {};
-	bool moving;
-
-	tsr_gpu_fill(&dev, ctx, &bo, 0x77777777);
-	reader.words = tsr_bo_map(&dev, &bo);
-	push_out(&dev, ctx, seg);
-	require(!pthread_create(&reader.thread, NULL, toucher_thread, &reader));
-	do {
-		moving = busy(&dev, &bo);
-	} while (moving && (!reader.tid || !thread_sleeps(reader.tid)));
-	tsr_bo_info(&dev, &bo);
-	moving = moving && busy(&dev, &bo);
-	pthread_join(reader.thread, NULL);
-	require_eq(reader.seen, 0x77777777);
-	tsr_close(&dev);
-	return moving;
+	tsr_bo_info(asker->dev, asker->bo);
 }
 
 /* A page fault that waits for a move does not hold the object's reservation. */
 static void fault_waits_without_the_object(void)
 {
-	uint32_t tries = 0;
+	struct tsr_device dev = tsr_open();
+	uint32_t vis = tsr_bit(tsr_seg_visible(&dev)), ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), vis, DRM_TESSERA_BO_CPU_ACCESS);
+	struct asker asker = { .dev = &dev, .bo = &bo };
+	struct tsr_call toucher, info;
+	struct reader reader = {};
 
-	while (!try_fault())
-		again(&tries);
+	tsr_gpu_fill(&dev, ctx, &bo, 0x77777777);
+	reader.words = tsr_bo_map(&dev, &bo);
+	push_out_slowly(&dev, ctx, &bo);
+	tsr_call_start(&toucher, touch, &reader);
+	tsr_wait_for(toucher.returned || tsr_call_waits(&toucher, "bytes"));
+	require(!toucher.returned);
+	tsr_call_start(&info, ask, &asker);
+	tsr_wait_for(info.returned);
+	require(!toucher.returned);
+	tsr_engine_release();
+	tsr_call_join(&toucher);
+	tsr_call_join(&info);
+	require_eq(reader.seen, 0x77777777);
+	tsr_close(&dev);
 }
 
 static const struct tap_test tests[] = {
