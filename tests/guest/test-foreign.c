@@ -17,6 +17,7 @@
 
 #include <linux/dma-buf.h>
 
+#include "call.h"
 #include "foreign.h"
 #include "host.h"
 #include "resident.h"
@@ -644,7 +645,6 @@ static void submit_behind_late_bind(void *arg)
 	};
 
 	require_ok(__tsr_vm_bind(late->vm.dev->fd, late->vm.id, &op, 1, late->stuck.sync, 0));
-	tsr_stuck_last_call();
 	require_ok(vm_nop(&late->vm, 0, 0));
 }
 
@@ -656,15 +656,16 @@ static void behind_late_bind(void)
 		.vm = tsr_vm_open(&dev),
 		.bo = movable_bo(&dev, tsr_context_new(&dev, 0)),
 	};
-	bool returned;
+	struct tsr_call call;
 
 	tsr_vm_place(&late.vm, &late.bo);
 	require_ok(vm_nop(&late.vm, 0, 0));
 	late.stuck = tsr_stuck_start(&dev, tsr_context_new(&dev, 0));
-	returned = tsr_stuck_during(submit_behind_late_bind, &late);
+	/* if the call waited for the stuck job, it would never return */
+	tsr_call_start(&call, submit_behind_late_bind, &late);
+	tsr_wait_for(call.returned);
+	tsr_call_join(&call);
 	tsr_stuck_end(&late.stuck);
-	require_msg(returned,
-		    "expected SUBMIT_VM not to wait for the job that a bind of its VM waits for");
 	tsr_close(&dev);
 }
 
@@ -696,6 +697,43 @@ static void submit_many(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
+/* Add the next fence before the previous one signals. */
+static void relieve(struct source *source, int dmabuf)
+{
+	struct source last = *source;
+	int last_fence = fence, next_fence;
+
+	*source = source_open();
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
+	next_fence = fence;
+	source_signal(&last);
+	fence = last_fence;
+	source_close(&last);
+	fence = next_fence;
+}
+
+/*
+ * Start a client with many parts and a late fence, and wait until it waits for
+ * the fence. From now on the job timeout is short, and the client waits for
+ * another fence. None of its parts runs meanwhile, however slow the machine is.
+ * Return a dma-buf to add more fences to.
+ */
+static int wait_for_a_late_fence(struct tsr_client *client, struct source *source)
+{
+	int dmabuf;
+
+	tsr_job_timeout_lift();
+	tsr_client_start(client, submit_many, (uint64_t)-ETIME);
+	tsr_client_wait_running(client);
+	dmabuf = tsr_client_take_fd(client, client->state->sync_file);
+	*source = source_open();
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
+	tsr_wait_for(tsr_is_waiting(client->pid, "foreign-parts"));
+	tsr_job_timeout_short();
+	relieve(source, dmabuf);
+	return dmabuf;
+}
+
 /*
  * The submission waits for the late fence for one job timeout at most. Without
  * preemption it keeps other clients off the engine meanwhile. Then its
@@ -704,20 +742,17 @@ static void submit_many(struct tsr_client *client)
 static void comes_late(void)
 {
 	struct tsr_device dev = tsr_open();
-	struct source source = source_open();
 	struct tsr_client client;
+	struct source source;
 	struct tsr_small small;
 	int dmabuf;
 
-	tsr_job_timeout_short();
 	tsr_knob("group_timeouts", "0");
 	tsr_small_init(&dev, &small, dev.render);
-	tsr_client_start(&client, submit_many, (uint64_t)-ETIME);
-	tsr_client_wait_running(&client);
-	dmabuf = tsr_client_take_fd(&client, client.state->sync_file);
-	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
-	tsr_small_run(&dev, &small);
+	dmabuf = wait_for_a_late_fence(&client, &source);
 	tsr_wait_for(client.state->ready);
+	tsr_job_timeout_lift();
+	tsr_small_run(&dev, &small);
 	source_signal(&source);
 	tsr_client_join(&client);
 	source_close(&source);
@@ -873,21 +908,6 @@ static void kept_meanwhile(void)
 	tsr_close(&dev);
 }
 
-/* Add the next fence before the previous one signals. */
-static void relieve(struct source *source, int dmabuf)
-{
-	struct source last = *source;
-	int last_fence = fence, next_fence;
-
-	*source = source_open();
-	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
-	next_fence = fence;
-	source_signal(&last);
-	fence = last_fence;
-	source_close(&last);
-	fence = next_fence;
-}
-
 /* Let at least one part run between the previous fence and the next. */
 static void relieve_later(struct source *source, int dmabuf, const struct tsr_client *client)
 {
@@ -908,29 +928,22 @@ static void relieve_later(struct source *source, int dmabuf, const struct tsr_cl
  * Several late fences one after the other: together they may delay the group
  * for one job timeout only.
  */
-static void come_in_turn(uint32_t kept_ms, bool parts_between)
+static void come_late_in_turn(void)
 {
 	struct tsr_device dev = tsr_open();
-	struct source source = source_open();
 	uint64_t until = tsr_patience();
 	struct tsr_client client;
+	struct source source;
 	int dmabuf;
 
-	tsr_job_timeout_short();
 	tsr_knob("group_timeouts", "0");
-	tsr_client_start(&client, submit_many, (uint64_t)-ETIME);
-	tsr_client_wait_running(&client);
-	dmabuf = tsr_client_take_fd(&client, client.state->sync_file);
-	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
+	dmabuf = wait_for_a_late_fence(&client, &source);
 	while (!client.state->ready) {
 		require_msg(tap_now_ns() < until, "a group waits for one fence after another");
 		tsr_wait_for(client.state->ready || tsr_is_waiting(client.pid, "foreign-parts"));
-		usleep(kept_ms * 1000);
-		if (parts_between)
-			relieve_later(&source, dmabuf, &client);
-		else
-			relieve(&source, dmabuf);
+		relieve(&source, dmabuf);
 	}
+	tsr_job_timeout_lift();
 	source_signal(&source);
 	tsr_client_join(&client);
 	source_close(&source);
@@ -938,15 +951,37 @@ static void come_in_turn(uint32_t kept_ms, bool parts_between)
 	tsr_close(&dev);
 }
 
-static void come_late_in_turn(void)
-{
-	come_in_turn(10, false);
-}
+#define KEPT_MS 300
 
-/* Each fence stays unsignalled for less than a job timeout. */
+/*
+ * The same if parts run between the fences. Each fence stays unsignalled for
+ * less than a job timeout, which has its default, because jobs run under it.
+ */
 static void come_late_between_parts(void)
 {
-	come_in_turn(300, true);
+	struct tsr_device dev = tsr_open();
+	uint64_t until = tsr_patience();
+	struct tsr_client client;
+	struct source source;
+	int dmabuf;
+
+	tsr_knob("group_timeouts", "0");
+	tsr_client_start(&client, submit_many, (uint64_t)-ETIME);
+	tsr_client_wait_running(&client);
+	dmabuf = tsr_client_take_fd(&client, client.state->sync_file);
+	source = source_open();
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
+	while (!client.state->ready) {
+		require_msg(tap_now_ns() < until, "a group waits for one fence after another");
+		tsr_wait_for(client.state->ready || tsr_is_waiting(client.pid, "foreign-parts"));
+		usleep(KEPT_MS * 1000);
+		relieve_later(&source, dmabuf, &client);
+	}
+	source_signal(&source);
+	tsr_client_join(&client);
+	source_close(&source);
+	close(dmabuf);
+	tsr_close(&dev);
 }
 
 /*

@@ -14,6 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "host.h"
 #include "memory.h"
 #include "pci.h"
@@ -522,8 +523,23 @@ static void cpu_meanwhile(void)
 
 /* ---- a hang between two batches -------------------------------------- */
 
-#define LONG_FILLS 150000 /* half a megabyte each: many times the timeout on any machine */
+#define LONG_FILLS 150000 /* half a megabyte each: minutes */
 #define HANG_PART 100
+
+struct submission {
+	struct tsr_device *dev;
+	const struct tsr_cmd *cmd;
+	uint32_t ctx, done;
+	int rc;
+};
+
+static void submit_in_thread(void *arg)
+{
+	struct submission *s = arg;
+	struct drm_tessera_submit args;
+
+	s->rc = __tsr_submit(s->dev, s->ctx, s->cmd, 0, s->done, &args);
+}
 
 /* One part hangs. The parts before it have run, those after it do not. */
 static void hang_in_the_middle(void)
@@ -532,21 +548,36 @@ static void hang_in_the_middle(void)
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
 	uint32_t ctx = tsr_context_new(&dev, 0), reader = tsr_context_new(&dev, 0), word;
 	struct tsr_bo after, last = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
-	uint32_t done = tsr_syncobj_new(&dev);
-	struct drm_tessera_submit args;
+	struct tsr_bo flag = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)),
+					DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
 	struct tsr_rotation rot;
+	struct submission s = {
+		.dev = &dev,
+		.cmd = &rot.cmd,
+		.ctx = ctx,
+		.done = tsr_syncobj_new(&dev),
+	};
+	struct drm_tessera_submit args;
+	struct tsr_call call;
 
+	*(uint32_t *)tsr_bo_map(&dev, &flag) = 0;
 	tsr_rotation_init(&dev, &rot, HANG_PART, 0);
+	tsr_cmd_bind_buffer(&rot.cmd, 1, &flag, true);
+	tsr_cmd_fill(&rot.cmd, 1, 0, 1, 1);
 	for (uint32_t n = 0; n < LONG_FILLS; n++)
 		tsr_cmd_fill(&rot.cmd, 0, 4096, (uint32_t)(rot.bos[0].size / 4) - 4096, n);
+	tsr_cmd_unbind(&rot.cmd, 1);
 	for (uint32_t i = 0; i < PARTS; i++)
 		tsr_cmd_bind_buffer(&rot.cmd, 0, &rot.bos[i % 2], true);
 	tsr_cmd_bind_buffer(&rot.cmd, 0, &last, true);
 	tsr_cmd_fill(&rot.cmd, 0, 0, 1, 99);
-	tsr_job_timeout_short();
-	require_ok(__tsr_submit(&dev, ctx, &rot.cmd, 0, done, &args));
-	require_eq(tsr_syncobj_status(&dev, done), -ETIME);
-	tsr_job_timeout_restore();
+	tsr_job_timeout_lift();
+	tsr_call_start(&call, submit_in_thread, &s);
+	tsr_wait_for(*(volatile uint32_t *)flag.map);
+	tsr_job_expire(dev.render);
+	tsr_call_join(&call);
+	require_ok(s.rc);
+	require_eq(tsr_syncobj_status(&dev, s.done), -ETIME);
 	require_err(__tsr_submit(&dev, ctx, &rot.cmd, 0, 0, &args), -EIO);
 	tsr_rotation_check(&dev, reader, &rot, HANG_PART);
 	tsr_gpu_read(&dev, reader, &last, 0, 1, &word);
