@@ -89,6 +89,15 @@ void tsr_host_set(const char *name, const char *number)
 	set_property(own_number(), name, number);
 }
 
+bool tsr_host_is(const char *name, const char *number)
+{
+	char line[4096], wanted[64];
+
+	property(own_number(), name, NULL, line, sizeof(line));
+	snprintf(wanted, sizeof(wanted), "\"return\": %s,", number);
+	return strstr(line, wanted);
+}
+
 /* true if no hang is pending on device @number */
 static bool hang_has_come(uint32_t number)
 {

@@ -14,6 +14,7 @@
 /* Set a property of the device under test from the host. */
 void tsr_host_set_bool(const char *property, bool value);
 void tsr_host_set(const char *property, const char *number);
+bool tsr_host_is(const char *property, const char *number);
 
 /*
  * A job that runs until the test releases it, so that no test depends on how
