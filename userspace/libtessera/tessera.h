@@ -315,8 +315,9 @@ TESSERA_API int tessera_bo_unlock2(struct tessera_bo *bo);
 /*
  * Write back and invalidate the CPU caches of a range: after the CPU has
  * written and before jobs read, and after jobs have written and before the CPU
- * reads. It is needed for objects with DRM_TESSERA_BO_EXPLICIT_SYNC on a device
- * that does not snoop. On other devices it does nothing.
+ * reads. On a device that does not snoop it is needed for objects with
+ * DRM_TESSERA_BO_EXPLICIT_SYNC, and for those with DRM_TESSERA_BO_CPU_CACHED
+ * that jobs at virtual addresses use. On other devices it does nothing.
  */
 TESSERA_API int tessera_bo_invalidate_cache(struct tessera_bo *bo, uint64_t offset, uint64_t size);
 /*
