@@ -266,13 +266,21 @@ void tsr_knobs_begin(void)
 	tsr_knobs_end();
 }
 
-void tsr_knob(const char *name, const char *value)
+/* Returns knobs->num if the knob was not turned before. */
+static uint32_t knob_find(const char *name)
 {
 	uint32_t i = 0;
-	int rc;
 
 	while (i < knobs->num && strcmp(knobs->list[i].name, name))
 		i++;
+	return i;
+}
+
+void tsr_knob(const char *name, const char *value)
+{
+	uint32_t i = knob_find(name);
+	int rc;
+
 	if (i == knobs->num) {
 		char *text = tsr_debugfs_read(name);
 
@@ -288,19 +296,17 @@ void tsr_knob(const char *name, const char *value)
 
 void tsr_knob_restore(const char *name)
 {
-	for (uint32_t i = 0; i < knobs->num; i++)
-		if (!strcmp(knobs->list[i].name, name))
-			turn_back(i);
+	uint32_t i = knob_find(name);
+
+	if (i < knobs->num)
+		turn_back(i);
 }
 
 void tsr_attach_limit(const char *ms)
 {
-	static bool recorded;
-
-	/* records the value of the first device */
-	if (!recorded)
+	/* records the value of the first device, which may be gone later */
+	if (knob_find("attach_ms") == knobs->num)
 		tsr_knob("attach_ms", ms);
-	recorded = true;
 	turn_everywhere("attach_ms", ms);
 }
 
@@ -321,29 +327,29 @@ void tsr_job_timeout_short(void)
 	tsr_job_timeout(tap_slow() ? "1500" : "500");
 }
 
-void tsr_job_expire(uint32_t engine)
-{
-	char text[16];
-	int rc;
-
-	snprintf(text, sizeof(text), "%u", engine);
-	rc = tsr_debugfs_write("expire_job", text);
-	require_msg(!rc, "expire_job: %s", strerror(-rc));
-}
-
 void tsr_job_timeout_restore(void)
 {
 	tsr_knob_restore("job_timeout_ms");
 }
 
-void tsr_evict_set(uint32_t segments)
+static void debugfs_write_number(const char *name, uint32_t number)
 {
 	char text[16];
 	int rc;
 
-	snprintf(text, sizeof(text), "%u", segments);
-	rc = tsr_debugfs_write("evict_all", text);
-	require_msg(!rc, "evict_all: %s", strerror(-rc));
+	snprintf(text, sizeof(text), "%u", number);
+	rc = tsr_debugfs_write(name, text);
+	require_msg(!rc, "%s: %s", name, strerror(-rc));
+}
+
+void tsr_job_expire(uint32_t engine)
+{
+	debugfs_write_number("expire_job", engine);
+}
+
+void tsr_evict_set(uint32_t segments)
+{
+	debugfs_write_number("evict_all", segments);
 }
 
 int64_t tsr_fdinfo_of(pid_t pid, int fd, const char *key)
