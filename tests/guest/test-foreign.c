@@ -713,6 +713,22 @@ static void relieve(struct source *source, int dmabuf)
 }
 
 /*
+ * Start a client with many parts, and add a fence when the first of them runs.
+ * Return a dma-buf to add more fences to.
+ */
+static int start_with_a_late_fence(struct tsr_client *client, struct source *source)
+{
+	int dmabuf;
+
+	tsr_client_start(client, submit_many, (uint64_t)-ETIME);
+	tsr_client_wait_running(client);
+	dmabuf = tsr_client_take_fd(client, client->state->sync_file);
+	*source = source_open();
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
+	return dmabuf;
+}
+
+/*
  * Start a client with many parts and a late fence, and wait until it waits for
  * the fence. From now on the job timeout is short, and the client waits for
  * another fence. None of its parts runs meanwhile, however slow the machine is.
@@ -723,11 +739,7 @@ static int wait_for_a_late_fence(struct tsr_client *client, struct source *sourc
 	int dmabuf;
 
 	tsr_job_timeout_lift();
-	tsr_client_start(client, submit_many, (uint64_t)-ETIME);
-	tsr_client_wait_running(client);
-	dmabuf = tsr_client_take_fd(client, client->state->sync_file);
-	*source = source_open();
-	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
+	dmabuf = start_with_a_late_fence(client, source);
 	tsr_wait_for(tsr_is_waiting(client->pid, "foreign-parts"));
 	tsr_job_timeout_short();
 	relieve(source, dmabuf);
@@ -966,11 +978,7 @@ static void come_late_between_parts(void)
 	int dmabuf;
 
 	tsr_knob("group_timeouts", "0");
-	tsr_client_start(&client, submit_many, (uint64_t)-ETIME);
-	tsr_client_wait_running(&client);
-	dmabuf = tsr_client_take_fd(&client, client.state->sync_file);
-	source = source_open();
-	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
+	dmabuf = start_with_a_late_fence(&client, &source);
 	while (!client.state->ready) {
 		require_msg(tap_now_ns() < until, "a group waits for one fence after another");
 		tsr_wait_for(client.state->ready || tsr_is_waiting(client.pid, "foreign-parts"));
