@@ -779,7 +779,6 @@ static void vm_run(struct scene *s, struct tsr_vm *vm, const struct tsr_cmd *cmd
 	uint32_t done = tsr_syncobj_new(&s->dev);
 
 	memcpy(vm->cmds.map, cmd->dw, tsr_cmd_bytes(cmd));
-	tsr_invalidate_cache(&s->dev, &vm->cmds);
 	require_ok(__tsr_submit_vm(&s->dev, vm->context, vm->at, tsr_cmd_bytes(cmd), 0, done));
 	require_ok(tsr_syncobj_status(&s->dev, done));
 }

@@ -149,12 +149,15 @@ struct tsr_vm tsr_vm_open(struct tsr_device *dev)
 
 struct tsr_vm tsr_vm_open_in(struct tsr_device *dev, uint32_t id)
 {
-	const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+	uint32_t flags = DRM_TESSERA_BO_CPU_ACCESS;
 	struct tsr_vm vm = { .dev = dev, .id = id, .at = TSR_VM_CMDS };
 
+	/* jobs get no cache maintenance for what the CPU wrote meanwhile */
+	if (dev->info.caps & DRM_TESSERA_CAP_IO_COHERENT)
+		flags |= DRM_TESSERA_BO_CPU_CACHED;
 	vm.context = tsr_vm_context_new(dev, vm.id);
 	vm.patched = tsr_context_new(dev, 0);
-	vm.cmds = tsr_bo_new(dev, KiB(64), tsr_bit(tsr_seg_gart(dev)), cached);
+	vm.cmds = tsr_bo_new(dev, KiB(64), tsr_bit(tsr_seg_gart(dev)), flags);
 	tsr_bo_map(dev, &vm.cmds);
 	tsr_vm_map(dev, vm.id, &vm.cmds, 0, vm.at, vm.cmds.size, 0);
 	tsr_vm_place(&vm, &vm.cmds);
