@@ -15,7 +15,6 @@
 #include "host.h"
 #include "resident.h"
 #include "stall.h"
-#include "trace.h"
 #include "vm.h"
 
 #define AT 0x100000000ull
@@ -23,7 +22,6 @@
 
 /* null mappings of one page, each of which needs two page tables of its own */
 #define FAR_NULLS 64
-#define TRIES 4
 
 /*
  * limit of one process in tests of other things, because tables are slow on the
@@ -515,7 +513,7 @@ static void refused(struct tsr_vm *vm, uint64_t address)
 
 /*
  * A client has a limited number of page tables. Those that do not fit into
- * hidden VRAM are in system memory, and work as well.
+ * hidden memory are in other segments, and work as well.
  */
 static void limit_of_tables(void)
 {
@@ -631,63 +629,6 @@ static void take_all_tables(struct tsr_vm *vm, uint32_t num)
 	require_err(map_far_nulls(vm, (uint64_t)num << 30, 1), -ENOSPC);
 }
 
-/* Number of system pages that FAR_NULLS mappings in new tables take. */
-static uint32_t pages_of_far_nulls(struct tsr_vm *vm, uint64_t address)
-{
-	struct tsr_trace trace;
-	uint32_t pages = 0;
-
-	tsr_trace_start_own("kmem/mm_page_alloc");
-	require_ok(map_far_nulls(vm, address, FAR_NULLS));
-	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "mm_page_alloc", ev)
-		pages += tsr_event_u64(ev, "order") == 0;
-	tsr_trace_free(&trace);
-	return pages;
-}
-
-/* Another client, which has few tables. */
-static void map_some(void *arg)
-{
-	volatile uint32_t *pages = arg;
-	struct tsr_device dev = tsr_open();
-	struct tsr_vm vm = tsr_vm_open(&dev);
-
-	/* take the minimum, because other allocations may be counted */
-	*pages = UINT32_MAX;
-	for (uint64_t i = 0; i < TRIES; i++) {
-		uint32_t one = pages_of_far_nulls(&vm, (i * FAR_NULLS) << 30);
-
-		if (one < *pages)
-			*pages = one;
-	}
-	tsr_vm_close(&vm);
-	tsr_close(&dev);
-}
-
-/*
- * Hidden VRAM is shared by the page tables of all clients. A client above its
- * share gets tables in system memory, and leaves hidden VRAM to others.
- */
-static void share_of_hidden_memory(void)
-{
-	volatile uint32_t *pages = tsr_shared(2 * sizeof(*pages));
-	struct tsr_device dev = tsr_open();
-	struct tsr_vm vm = tsr_vm_open(&dev);
-
-	tap_join(tap_fork(map_some, (void *)&pages[0]));
-	require(take_tables(&vm));
-	tap_join(tap_fork(map_some, (void *)&pages[1]));
-	tap_note("%u pages, and beside a client with many tables %u", pages[0], pages[1]);
-	require_msg(pages[1] < pages[0] + FAR_NULLS * 3 / 2,
-		    "one client's page tables left no hidden VRAM for other clients: %u pages of "
-		    "system memory instead of %u",
-		    pages[1], pages[0]);
-	tsr_vm_close(&vm);
-	wait_for_vm(&dev);
-	tsr_close(&dev);
-}
-
 /*
  * An object moves while its client can have no more page tables, so it cannot
  * be mapped at its addresses. Jobs are refused until there are tables.
@@ -770,7 +711,6 @@ static const struct tap_test tests[] = {
 	{ "limits of a process", limits_of_a_process, 0, 0 },
 	{ "RES-2 no page tables for a move", no_tables_for_a_move, 0, 0 },
 	{ "limit of mappings", limit_of_mappings, 0, 0 },
-	{ "RES-6 a share of hidden memory for page tables", share_of_hidden_memory, 0, 0 },
 	{ "limit of page tables", limit_of_tables, FAULTS, 0 },
 	{ "RES-5 any number of changes before the first job", no_job_yet, FAULTS, 0 },
 };

@@ -79,12 +79,17 @@ static struct tsr_bo movable(struct tsr_vm *vm)
 	return bo;
 }
 
-/* A VM of another client, which waits for nothing and is ready to run. */
+/*
+ * A VM of another client, which waits for nothing and is ready to run. The
+ * mapping behind STAGE keeps the page tables that run_later() needs. A new
+ * object for tables could take the place that a held job has yet to leave.
+ */
 static struct tsr_vm another(struct tsr_device *dev)
 {
 	struct tsr_vm vm = tsr_vm_open(dev);
 
 	tsr_make_resident(dev, &vm.cmds, 1);
+	tsr_vm_map_null(dev, vm.id, STAGE + KiB(64), KiB(64));
 	run_empty(&vm);
 	return vm;
 }

@@ -303,6 +303,8 @@ static void nothing_shown(void)
 	tsr_vm_fill(&vm, AT, bo.size, 0x11);
 	tsr_evict(&dev, &bo, 1);
 	require_fault(&vm, AT);
+	/* so few that all fit into the segments */
+	tsr_knob("max_tables", "1024");
 	use_up_tables(&second);
 	require_err(__tsr_make_resident(dev.fd, handles, 2, 0, &out), -ENOMEM);
 	require_eq(out.bytes_to_trim, 0);
@@ -497,6 +499,7 @@ static void busy_stays(void)
 }
 
 #define HOARD 16
+#define HOARD_BYTES KiB(500) /* so that the page tables of two VMs have room beside these */
 
 /*
  * Lists the whole segment, runs jobs all the time, and trims only as much as it
@@ -512,7 +515,7 @@ static void hoarder(void *arg)
 
 	for (uint32_t i = 0; i < HOARD; i++) {
 		struct drm_tessera_bo_create args = {
-			.size = KiB(512),
+			.size = HOARD_BYTES,
 			.supported = tsr_bit(tsr_seg_hidden(&dev)),
 			.flags = arg ? DRM_TESSERA_BO_VM_PRIVATE : 0,
 			.vm = arg ? vm.id : 0,
@@ -520,7 +523,7 @@ static void hoarder(void *arg)
 
 		require_ok(__tsr_bo_create(dev.fd, &args));
 		bos[i] = (struct tsr_bo){ .handle = args.handle, .size = args.size };
-		tsr_vm_map(&dev, vm.id, &bos[i], 0, AT + KiB(512) * i, KiB(512), 0);
+		tsr_vm_map(&dev, vm.id, &bos[i], 0, AT + KiB(512) * i, HOARD_BYTES, 0);
 	}
 	tsr_make_resident(&dev, bos, HOARD);
 	bytes = write_commands(&vm);
@@ -561,10 +564,10 @@ static void newcomer(void *arg)
 	dev = tsr_open();
 	vm = tsr_vm_open(&dev);
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
-		bos[i] =
-			new_mapped(&vm, KiB(512), tsr_bit(tsr_seg_hidden(&dev)), AT + KiB(512) * i);
+		bos[i] = new_mapped(&vm, HOARD_BYTES, tsr_bit(tsr_seg_hidden(&dev)),
+				    AT + KiB(512) * i);
 		require_ok(__tsr_make_one(&dev, &bos[i]));
-		tsr_vm_fill(&vm, AT + KiB(512) * i, KiB(512), i);
+		tsr_vm_fill(&vm, AT + KiB(512) * i, HOARD_BYTES, i);
 	}
 	/*
 	 * it also keeps its share: no job misses an object, while the other

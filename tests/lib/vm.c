@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* GPU virtual addresses. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "resident.h"
 #include "vm.h"
 
@@ -253,4 +257,24 @@ void tsr_vm_fill(struct tsr_vm *vm, uint64_t address, uint64_t bytes, uint32_t v
 void tsr_vm_copy(struct tsr_vm *vm, uint64_t to, uint64_t from, uint64_t bytes)
 {
 	require_found(tsr_vm_try_copy(vm, to, from, bytes), from, bytes);
+}
+
+uint64_t tsr_tables_in(uint32_t segment)
+{
+	char *text = tsr_debugfs_read("segments"), *save = NULL, *line;
+	unsigned long long bytes, sum = 0;
+	unsigned int id;
+
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		const char *tables = strstr(line, " tables ");
+
+		if (sscanf(line, "segment %u ", &id) != 1)
+			continue;
+		require_msg(tables && sscanf(tables, " tables %llu", &bytes) == 1,
+			    "`segments` shows no page tables: %s", line);
+		if (!segment || id == segment)
+			sum += bytes;
+	}
+	free(text);
+	return sum;
 }

@@ -59,4 +59,10 @@ int tsr_vm_try_copy(struct tsr_vm *vm, uint64_t to, uint64_t from, uint64_t byte
 void tsr_vm_fill(struct tsr_vm *vm, uint64_t address, uint64_t bytes, uint32_t value);
 void tsr_vm_copy(struct tsr_vm *vm, uint64_t to, uint64_t from, uint64_t bytes);
 
+/*
+ * Bytes of page tables of all VMs in a segment, as the debugfs file `segments`
+ * shows them; in all segments together if @segment is 0.
+ */
+uint64_t tsr_tables_in(uint32_t segment);
+
 #endif /* TSR_VM_H */

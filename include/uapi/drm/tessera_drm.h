@@ -1523,7 +1523,8 @@ struct drm_tessera_budget {
  * struct drm_tessera_vm_create - argument of DRM_IOCTL_TESSERA_VM_CREATE
  *
  * A VM is a GPU virtual address space (WDDM: GPU virtual address space). It
- * starts with no mappings.
+ * starts with no mappings. The memory of its page tables is charged to the
+ * process, and listed as resident while the VM exists.
  *
  * Errors:
  *
@@ -1620,7 +1621,7 @@ struct drm_tessera_vm_bind_op {
  * - -E2BIG: more elements than the limits; MAP_NULLs of more than 64 GiB
  *   together.
  * - -ENOSPC: too many page tables of this client, or too many mappings of the
- *   VM.
+ *   VM; or no segment is large enough for more page tables.
  * - -EIO: an object is lost; or the VM is lost, because changing it failed or
  *   the device was reset.
  */
@@ -1683,8 +1684,8 @@ struct drm_tessera_bo_from_user {
  * There is no allocation list: the job finds the objects that are mapped and on
  * the file's residency list when it is submitted. The kernel first brings
  * evicted objects of that list back, as MAKE_RESIDENT does: all of them, in
- * whichever VM they are mapped (RES-2). The call waits for foreign fences in
- * @syncs.
+ * whichever VM they are mapped (RES-2), and the page tables of the file's VMs.
+ * The call waits for foreign fences in @syncs.
  *
  * Errors, with nothing run, in addition to those of &struct
  * drm_tessera_make_resident:

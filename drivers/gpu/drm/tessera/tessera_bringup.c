@@ -344,7 +344,6 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	 * now.
 	 */
 	tessera_kms_unplug(tdev);
-	tessera_page_tables_unplug(tdev);
 	tessera_value_pages_unplug(tdev);
 	tessera_unplug_objects(tdev);
 	tessera_error_unplug(tdev);
@@ -434,7 +433,6 @@ int tessera_device_resume(struct tessera_device *tdev)
 {
 	int ret;
 
-	tessera_page_tables_resume(tdev);
 	ret = tessera_device_restore(tdev);
 	if (!ret)
 		ret = tessera_engines_resume(tdev);

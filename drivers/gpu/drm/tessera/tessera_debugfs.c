@@ -53,20 +53,42 @@ static void show_holes(struct drm_printer *p, struct tessera_manager *mgr)
 	mutex_unlock(&mgr->lock);
 }
 
+/* Sum up the bytes of page tables in each segment. */
+static void sum_tables(struct tessera_device *tdev, u64 *bytes)
+{
+	const struct tessera_segment *seg;
+	struct tessera_bo *bo;
+	u32 id = 0;
+
+	for (; (bo = tessera_bo_next(tdev, id)); tessera_bo_put(bo)) {
+		id = bo->id;
+		if (!bo->tables)
+			continue;
+		dma_resv_lock(bo->tbo.base.resv, NULL);
+		seg = tessera_bo_segment(bo);
+		if (seg)
+			bytes[seg->index] += tessera_bo_bytes(bo);
+		dma_resv_unlock(bo->tbo.base.resv);
+	}
+}
+
 static int segments_show(struct seq_file *m, void *data)
 {
 	struct tessera_device *tdev = entry_to_tdev(m);
 	struct drm_printer p = drm_seq_file_printer(m);
+	u64 tables[TESSERA_MAX_SEGMENTS] = { };
 	u32 i;
 
+	sum_tables(tdev, tables);
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
 		drm_printf(&p, "segment %u %s base 0x%llx size %llu commit %llu",
 			   seg->id, seg->name, seg->base, seg->size, seg->commit);
-		drm_printf(&p, " page %u flags 0x%x used %llu looked %llu\n", seg->page_size,
+		drm_printf(&p, " page %u flags 0x%x used %llu looked %llu", seg->page_size,
 			   seg->flags, tessera_manager_used(tdev, i),
 			   READ_ONCE(tessera_manager_of(tdev, i)->looked));
+		drm_printf(&p, " tables %llu\n", tables[i]);
 		show_holes(&p, tessera_manager_of(tdev, i));
 		tessera_account_print(tdev, i, &p);
 	}
@@ -95,7 +117,8 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 	tessera_coherence_print(bo, p);
 	if (bo->label)
 		drm_printf(p, " label \"%s\"", bo->label);
-	drm_printf(p, "%s%s%s%s\n", bo->copy_valid ? " clean" : "",
+	drm_printf(p, "%s%s%s%s%s\n", bo->tables ? " tables" : "",
+		   bo->copy_valid ? " clean" : "",
 		   READ_ONCE(bo->locks.held) ? " locked" : "",
 		   tessera_bo_is_immovable(bo) ? " shown" : "",
 		   dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP) ?

@@ -37,7 +37,6 @@ struct tessera_segments;	/* segments/segments.h */
 struct tessera_asids;		/* vm/asid.c */
 struct tessera_page_tables_list;	/* vm/pt.c */
 struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
-struct tessera_pt_mem_map;	/* vm/pt_mem.c */
 struct tessera_unplug;		/* mem/unplug.c */
 struct tessera_users;		/* borrow/user.c */
 struct tessera_value_pages;	/* sync/value_page.c */
@@ -230,8 +229,6 @@ struct tessera_device {
 	struct tessera_asids *asids;
 	/** @page_tables: page tables of all VMs */
 	struct tessera_page_tables_list *page_tables;
-	/** @pt_mem_map: where page tables are */
-	struct tessera_pt_mem_map *pt_mem_map;
 	/** @host_aperture: the CPU host aperture, or NULL */
 	struct tessera_host_aperture *host_aperture;
 	/** @swizzle_ranges: swizzling ranges, or NULL */

@@ -168,6 +168,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 		drm_gem_object_put(bo->root);
 	tessera_paging_queue_put(bo->queue);
 	tessera_dep_check_fini(&bo->dep_check);
+	kfree(bo->tables);
 	kfree(bo->label);
 	vfree(bo->maps.nowhere);
 	if (bo->maps.dummy)
@@ -357,9 +358,9 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 }
 
 /*
- * Frees the object on failure. With @resv, which the caller holds, the object
- * shares that reservation. @sgt has the pages of an import that is mapped
- * already, or is NULL.
+ * Frees the object on failure. On success its reservation stays held. With
+ * @resv, which the caller holds, the object shares that reservation. @sgt has
+ * the pages of an import that is mapped already, or is NULL.
  */
 static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *funcs,
 		   const struct drm_tessera_bo_create *args, struct dma_resv *resv,
@@ -389,7 +390,6 @@ static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *fun
 		return ret;
 	/* Cannot fail: bo_alloc() has reserved the entry. */
 	xa_store(&tdev->registry->objects, bo->id, bo, GFP_NOWAIT);
-	ttm_bo_unreserve(&bo->tbo);
 
 	trace_tessera_bo_create(bo->id, bo->account->id, args->size, bo->supported, bo->flags,
 				bo->layout);
@@ -433,6 +433,8 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 		dma_resv_unlock(resv);
 	if (ret)
 		goto err_destroy_user;
+	if (!from->locked)
+		ttm_bo_unreserve(&bo->tbo);
 	if (bo->user)
 		ret = tessera_user_watch(bo->user, &bo->tbo.base, bo->id);
 	if (!ret)

@@ -42,6 +42,7 @@ struct tessera_blocker;
 struct tessera_renamed_set;	/* mem/renamed_instance.c */
 struct tessera_pages;		/* paging/paging.h */
 struct tessera_paging_queue;	/* paging/queue.c */
+struct tessera_pt_mem;		/* vm/pt_mem.c */
 struct ttm_buffer_object;
 struct ttm_device;
 struct ttm_operation_ctx;
@@ -314,6 +315,8 @@ struct tessera_bo {
 	struct tessera_bo_sharing sharing;
 	/** @user: memory of a process that backs it, or NULL */
 	struct tessera_user *user;
+	/** @tables: page tables of a VM that it holds, freed with it; NULL: it is a client's */
+	struct tessera_pt_mem *tables;
 	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */
 	bool copy_valid;
 	/**
@@ -372,6 +375,8 @@ struct tessera_bo_source {
 	 * fails; or NULL
 	 */
 	struct tessera_user *user;
+	/** @locked: the reservation, the object's own, stays held if the call succeeds */
+	bool locked;
 };
 
 /**
@@ -430,7 +435,7 @@ static inline bool tessera_bo_shares_lock(const struct tessera_bo *bo,
  */
 static inline bool tessera_bo_may_scatter(const struct tessera_bo *bo)
 {
-	return bo->root;
+	return bo->root || bo->tables;
 }
 
 /* Flags for a place in a segment. DESIRED keeps TTM from evicting. */

@@ -114,11 +114,14 @@ static struct tessera_paging_side side_at(struct move *move, const struct place 
 	return side;
 }
 
-/* Adds a transfer for each part that is contiguous on both sides. */
+/*
+ * Adds a transfer for each part that is contiguous on both sides. Page tables
+ * are written again at their new place, so they need none.
+ */
 static int move_bytes(struct move *move, const struct place *from, const struct place *to,
 		      u32 pitch)
 {
-	u64 bytes = tessera_bo_bytes(move->bo), at, part;
+	u64 bytes = move->bo->tables ? 0 : tessera_bo_bytes(move->bo), at, part;
 	struct tessera_paging_side src, dst;
 	int ret = 0;
 
@@ -196,8 +199,8 @@ static int each_extent(struct move *move, struct tessera_placement *placement,
 }
 
 /*
- * Moves an object into memory. Without contents, its memory is cleared;
- * otherwise the contents come from the pages.
+ * Moves an object into memory. Without contents to carry, its memory is
+ * cleared; otherwise the contents come from the pages.
  */
 static int move_in(struct move *move)
 {
@@ -209,7 +212,7 @@ static int move_in(struct move *move)
 	if (ret)
 		return ret;
 
-	if (!tessera_backing_has_bytes(bo))
+	if (bo->tables || !tessera_backing_has_bytes(bo))
 		return each_extent(move, move->to_placement, extent_clear);
 
 	ret = tessera_backing_populate(bo, move->ctx);
@@ -250,11 +253,14 @@ static int move_out_bytes(struct move *move)
 	return move_bytes(move, &src, &dst, bo->pitch);
 }
 
-/* The contents of an offered object, unless its system pages still hold them. */
+/*
+ * The contents of an offered object, unless its system pages still hold them;
+ * page tables, because they are written again where they are needed next.
+ */
 static bool may_drop(struct tessera_bo *bo)
 {
-	return tessera_bo_is_offered(bo) &&
-	       !(bo->copy_valid && tessera_backing_is_retained(bo));
+	return bo->tables || (tessera_bo_is_offered(bo) &&
+			      !(bo->copy_valid && tessera_backing_is_retained(bo)));
 }
 
 /* Gives up the old placement without a copy. */
@@ -373,7 +379,7 @@ static void move_finish(struct move *move, struct dma_fence *fence, struct ttm_r
 		move->bo->copy_valid = false;
 	}
 	if (move->dropped)
-		move->bo->offer.lost = true;
+		move->bo->offer.lost = tessera_bo_is_offered(move->bo);
 	if (!move->to && tessera_bo_is_offered(move->bo))
 		tessera_backing_add_donor(move->bo);
 }
@@ -422,7 +428,7 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 	    !(bo->copy_valid && tessera_backing_is_retained(bo))) {
 		if (tessera_bo_is_offered(bo))
 			bo->offer.lost = true;
-		else if (!bo->redrawn || !bo->tbo.ttm || move_clear(move))
+		else if (!bo->tables && (!bo->redrawn || !bo->tbo.ttm || move_clear(move)))
 			atomic_set(&bo->lost, 1);
 	}
 	tessera_bo_device(bo)->upcalls->remap_drop(bo);
@@ -487,7 +493,7 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 
 	check_unseen(move);
 	tessera_paging_begin(&move->batch, bo->queue, bo->id,
-			     move->dropped ? NULL : &bo->lost);
+			     move->dropped || bo->tables ? NULL : &bo->lost);
 	ret = build(move) ?: move_prepare(move);
 	if (!ret)
 		tessera_dep_check_job(&bo->dep_check, tessera_dep_check_before(true),

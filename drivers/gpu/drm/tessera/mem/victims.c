@@ -100,7 +100,7 @@ static void block_fill(struct tessera_manager *mgr, struct tessera_block *block,
 	block->listed = READ_ONCE(block->bo->residency.num);
 	block->last_use = READ_ONCE(block->bo->last_use);
 	block->offer = READ_ONCE(block->bo->offer.priority);
-	block->clean = READ_ONCE(block->bo->copy_valid) || block->offer;
+	block->clean = READ_ONCE(block->bo->copy_valid) || block->offer || block->bo->tables;
 }
 
 /**

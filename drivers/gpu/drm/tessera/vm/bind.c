@@ -203,7 +203,8 @@ static void bind_fini(struct bind *bind)
 		op_fini(&bind->ops[i]);
 	kvfree(bind->ops);
 	tessera_pt_change_cancel(bind->change);
-	tessera_pt_page_destroy_list(bind->vm->tdev, &bind->tables);
+	tessera_pt_page_destroy_list(bind->vm->pts, &bind->tables);
+	tessera_pt_mem_trim(bind->vm->pts);
 	tessera_syncs_fini(&bind->syncs);
 }
 

@@ -16,8 +16,10 @@
  * the job runs, and no job uses a stale TLB entry. For the same reason, tables
  * that a change releases are freed when its batch has ended.
  *
- * All tables are dirty after a suspend that lost memory. All addresses are
- * flushed then, and when the VM gets an address space number (vm/asid.c).
+ * An object that holds page tables can be evicted like any other (vm/pt_mem.c).
+ * Its tables then become dirty, and so do all tables that may point to them,
+ * and all addresses of the VM are flushed. All addresses are also flushed when
+ * the VM gets an ASID (vm/asid.c).
  *
  * If a batch fails, the device's copy may point to memory that the object has
  * left. The VM is then marked as lost and runs nothing.
@@ -36,6 +38,8 @@
 #include "client/client.h"
 #include "debug/debug.h"
 #include "exec/exec.h"
+#include "segments/segments.h"
+#include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
 #include "vm/vm.h"
@@ -75,9 +79,10 @@ int tessera_page_tables_init(struct tessera_device *tdev)
 	mutex_init(&all->many);
 	INIT_LIST_HEAD(&all->list);
 	tdev->page_tables = all;
+	tdev->max_tables = TESSERA_MAX_PT_PAGES;
 	ret = drmm_add_action_or_reset(&tdev->drm, page_tables_fini, all);
 
-	return ret ?: tessera_asids_init(tdev) ?: tessera_pt_mem_init(tdev);
+	return ret ?: tessera_asids_init(tdev);
 }
 
 /* ---- The CPU's copy ------------------------------------------------------ */
@@ -142,7 +147,7 @@ static int pts_init_root(struct tessera_page_tables *pts)
 {
 	struct tessera_pt_page *root;
 
-	root = tessera_pt_page_create(pts->tdev, pts->account->process);
+	root = tessera_pt_page_create(pts);
 	if (IS_ERR(root))
 		return PTR_ERR(root);
 	list_add(&root->node, &pts->tables[TESSERA_PT_PAGES_DIRTY]);
@@ -164,7 +169,8 @@ static void pts_release_ref(struct kref *ref)
 
 	drm_WARN_ON(&tdev->drm, !list_empty(&pts->queues));
 	for (i = 0; i < TESSERA_PT_PAGES_LISTS; i++)
-		tessera_pt_page_destroy_list(tdev, &pts->tables[i]);
+		tessera_pt_page_destroy_list(pts, &pts->tables[i]);
+	tessera_pt_mem_free(&pts->memory);
 	dma_fence_put(pts->update);
 	if (!IS_ERR(pts->queue))
 		tessera_paging_queue_put(pts->queue);
@@ -209,6 +215,8 @@ struct tessera_page_tables *tessera_page_tables_create(struct tessera_device *td
 		INIT_LIST_HEAD(&pts->tables[i]);
 	INIT_LIST_HEAD(&pts->node);
 	INIT_LIST_HEAD(&pts->queues);
+	INIT_LIST_HEAD(&pts->memory);
+	spin_lock_init(&pts->slots);
 	tessera_vm_jobs_init(&pts->jobs);
 	pts->tdev = tdev;
 	pts->account = tessera_account_get(account);
@@ -335,7 +343,7 @@ static int create_pt_pages(struct tessera_page_tables *pts, struct list_head *ta
 	struct tessera_pt_page *table;
 
 	for (; *have < num; (*have)++) {
-		table = tessera_pt_page_create(pts->tdev, pts->account->process);
+		table = tessera_pt_page_create(pts);
 		if (IS_ERR(table))
 			return PTR_ERR(table);
 		list_add(&table->node, tables);
@@ -467,7 +475,7 @@ static void change_release(struct tessera_paging_effect *effect)
 {
 	struct tessera_pt_change *change = to_change(effect);
 
-	tessera_pt_page_destroy_list(change->pts->tdev, &change->released);
+	tessera_pt_page_destroy_list(change->pts, &change->released);
 	tessera_page_tables_put(change->pts);
 	kvfree(change->lost);
 	kfree(change);
@@ -593,6 +601,10 @@ static int write_tables(struct tessera_page_tables *pts, struct tessera_paging_b
 	u32 level;
 	int ret = 0;
 
+	list_for_each_entry(table, &pts->tables[TESSERA_PT_PAGES_DIRTY], node) {
+		tessera_assert(pts->tdev, table->home->placed);
+		table->pt.entry = table->home->entry[table->index];
+	}
 	for (level = 0; level < TSR_PT_LEVELS; level++)
 		list_for_each_entry(table, &pts->tables[TESSERA_PT_PAGES_DIRTY], node)
 			if (!ret && table->pt.level == level)
@@ -645,6 +657,43 @@ static int pts_write_dirty(struct tessera_page_tables *pts)
 	dma_fence_put(fence);
 
 	return 0;
+}
+
+/*
+ * Mark all tables in @tables as dirty, and all tables above level 0, which may
+ * point to one of them.
+ */
+static void space_dirty(struct tessera_page_tables *pts, enum tessera_pt_page_list list,
+			const struct tessera_pt_mem *tables)
+{
+	struct tessera_pt_page *table, *next;
+
+	list_for_each_entry_safe(table, next, &pts->tables[list], node) {
+		if (table->home != tables && !table->pt.level)
+			continue;
+		table->dirty_first = 0;
+		table->dirty_end = TSR_PT_ENTRIES;
+		list_move(&table->node, &pts->tables[TESSERA_PT_PAGES_DIRTY]);
+	}
+}
+
+/**
+ * tessera_page_tables_forget() - forget the place of an object that holds page
+ * tables
+ * @pts: the page tables, locked
+ * @tables: the tables in the object, which has left its place
+ *
+ * These tables are written again before the next job, and so are all tables
+ * that may point to one of them.
+ */
+void tessera_page_tables_forget(struct tessera_page_tables *pts, struct tessera_pt_mem *tables)
+{
+	lockdep_assert_held(&pts->lock);
+
+	tables->placed = false;
+	space_dirty(pts, TESSERA_PT_PAGES_DIRTY, tables);
+	space_dirty(pts, TESSERA_PT_PAGES_CLEAN, tables);
+	pts_flush_all(pts);
 }
 
 static int pts_begin_job(struct tessera_page_tables *pts, struct tessera_job *job)
@@ -766,31 +815,6 @@ void tessera_page_tables_suspend(struct tessera_device *tdev)
 		call_all_pts(tdev, lose_busy);
 }
 
-static void pts_all_dirty(struct tessera_page_tables *pts)
-{
-	struct tessera_pt_page *table;
-
-	mutex_lock(&pts->lock);
-	list_splice_tail_init(&pts->tables[TESSERA_PT_PAGES_CLEAN],
-			      &pts->tables[TESSERA_PT_PAGES_DIRTY]);
-	list_for_each_entry(table, &pts->tables[TESSERA_PT_PAGES_DIRTY], node) {
-		table->dirty_first = 0;
-		table->dirty_end = TSR_PT_ENTRIES;
-	}
-	pts_flush_all(pts);
-	mutex_unlock(&pts->lock);
-}
-
-/**
- * tessera_page_tables_resume() - mark all tables dirty, because hidden VRAM
- * lost its contents
- * @tdev: the device; no job runs
- */
-void tessera_page_tables_resume(struct tessera_device *tdev)
-{
-	call_all_pts(tdev, pts_all_dirty);
-}
-
 static void pts_lose(struct tessera_page_tables *pts)
 {
 	atomic_set(&pts->lost, 1);
@@ -803,25 +827,4 @@ static void pts_lose(struct tessera_page_tables *pts)
 void tessera_page_tables_lose_all(struct tessera_device *tdev)
 {
 	call_all_pts(tdev, pts_lose);
-}
-
-static void pts_release_memory(struct tessera_page_tables *pts)
-{
-	struct tessera_pt_page *table;
-	u32 i;
-
-	mutex_lock(&pts->lock);
-	for (i = 0; i < TESSERA_PT_PAGES_LISTS; i++)
-		list_for_each_entry(table, &pts->tables[i], node)
-			tessera_pt_page_release_memory(pts->tdev, table);
-	mutex_unlock(&pts->lock);
-}
-
-/**
- * tessera_page_tables_unplug() - free the memory of all page tables
- * @tdev: the unplugged device, without jobs and paging
- */
-void tessera_page_tables_unplug(struct tessera_device *tdev)
-{
-	call_all_pts(tdev, pts_release_memory);
 }

@@ -2,166 +2,328 @@
 /**
  * DOC: page table memory
  *
- * A table is a page of hidden VRAM behind the microcode. If that is used up, it
- * is a page of uncached system memory. The CPU accesses neither: it has its own
- * copy of each table, and the paging engine writes the device's. The number of
- * tables of a process is limited.
+ * The page tables of a VM lie in buffer objects of its client, one table per
+ * page. These objects are charged and placed like any other. From their
+ * creation on, they are on the client's residency list (vm/residency_list.c).
+ * If one is evicted, the client's next submission brings it back first, and no
+ * job of the client starts before.
  *
- * Locks: a leaf spinlock for the map of hidden VRAM.
+ * The contents of such an object are never copied: the CPU has a copy of each
+ * table, and the paging engine writes the device's copy from that. A move only
+ * invalidates the addresses of the tables (tessera_page_tables_forget()).
+ * MAKE_RESIDENT determines the new addresses when it shows the object, and all
+ * tables in it are written before the next job.
+ *
+ * The number of page tables of a process is limited, by default to
+ * %TESSERA_MAX_PT_PAGES.
+ *
+ * Lock order: the object's reservation, then &tessera_page_tables.lock.
+ * &tessera_page_tables.slots is a leaf.
  */
 #include <linux/bitmap.h>
-#include <linux/dma-mapping.h>
+#include <linux/dma-resv.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
-#include <drm/drm_managed.h>
+#include <drm/drm_gem.h>
+#include <drm/tessera_drm.h>
+#include <drm/ttm/ttm_tt.h>
 
 #include "client/client.h"
+#include "gem/gem.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
+#include "tessera_assert.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 #include "vm/vm.h"
 
-struct tessera_pt_mem_map {
-	/* Protects @used. */
-	spinlock_t lock;
-	/* GPU address of the first page, and one bit for each that is in use. */
-	u64 base;
-	u32 pages;
-	unsigned long *used;
+/*
+ * Number of tables in the first object of a VM. Each further object doubles the
+ * total, up to TESSERA_PT_MEM_PAGES tables per object.
+ */
+#define FIRST_TABLES	16U
+
+/* No client has a handle, so only the destructor is needed. */
+static const struct drm_gem_object_funcs tables_gem_funcs = {
+	.free = tessera_destroy_free,
 };
 
-/**
- * tessera_pt_mem_init() - set up the memory of page tables
- * @tdev: the device
+/*
+ * Any segment that the GPU may write is supported. Memory that the CPU cannot
+ * see is preferred, and the last segment of it: a device that describes a
+ * further segment at the end keeps page tables away from its other memory.
  *
- * Return: 0 or -ENOMEM.
+ * The CPU does not access the objects. The pages of one in an aperture are
+ * therefore write-combined or, if the device snoops, cached. Both are coherent
+ * for page tables without cache maintenance.
  */
-int tessera_pt_mem_init(struct tessera_device *tdev)
+static void tables_describe(struct tessera_device *tdev, struct drm_tessera_bo_create *args)
 {
-	const u64 microcode = ALIGN(TSR_FW_MAX_BYTES, TSR_PAGE_SIZE);
-	struct tessera_pt_mem_map *memory;
+	const u32 mask = TSR_SEGF_APERTURE | TSR_SEGF_CPU_VISIBLE;
+	u32 best = tessera_segment_with(tdev, U32_MAX, mask, 0) ?:
+		   tessera_segment_with(tdev, U32_MAX, mask, TSR_SEGF_CPU_VISIBLE);
 
-	memory = drmm_kzalloc(&tdev->drm, sizeof(*memory), GFP_KERNEL);
-	if (!memory)
-		return -ENOMEM;
-	spin_lock_init(&memory->lock);
-	memory->base = tdev->info.hidden_base + microcode;
-	if (tdev->info.hidden_size > microcode)
-		memory->pages = min_t(u64, (tdev->info.hidden_size - microcode) >> TSR_PAGE_SHIFT,
-				      TESSERA_MAX_PT_PAGES);
-	memory->used = drmm_kcalloc(&tdev->drm, BITS_TO_LONGS(max(memory->pages, 1U)),
-				    sizeof(*memory->used), GFP_KERNEL);
-	if (!memory->used)
-		return -ENOMEM;
-	tdev->pt_mem_map = memory;
-	tdev->max_tables = TESSERA_MAX_PT_PAGES;
-
-	return 0;
+	args->supported = tessera_segment_with(tdev, U32_MAX, TSR_SEGF_GPU_READ_ONLY, 0);
+	args->num_preferred = !!best;
+	args->preferred[0] = best ? __fls(best) : 0;
 }
 
-static bool take_hidden(struct tessera_pt_mem_map *memory, u64 *addr)
+/* Returns the object with its reservation held. */
+static struct tessera_bo *tables_bo_create(struct tessera_page_tables *pts, u32 num)
 {
-	u32 page;
+	const struct tessera_bo_source from = { .locked = true };
+	struct drm_tessera_bo_create args = { .size = num * TSR_PAGE_SIZE };
+	struct tessera_bo *bo;
 
-	spin_lock(&memory->lock);
-	page = find_first_zero_bit(memory->used, memory->pages);
-	if (page < memory->pages)
-		__set_bit(page, memory->used);
-	spin_unlock(&memory->lock);
-	*addr = memory->base + (u64)page * TSR_PAGE_SIZE;
+	tables_describe(pts->tdev, &args);
+	bo = tessera_bo_create(pts->tdev, pts->queue, &tables_gem_funcs, &args, &from);
 
-	return page < memory->pages;
+	return PTR_ERR_OR_ZERO(bo) == -E2BIG ? ERR_PTR(-ENOSPC) : bo;
 }
 
-static void give_hidden(struct tessera_pt_mem_map *memory, u64 addr)
+/* List the object as hidden: the client's next job then places it. */
+static int tables_list(struct tessera_pt_mem *tables)
 {
-	spin_lock(&memory->lock);
-	__clear_bit((addr - memory->base) >> TSR_PAGE_SHIFT, memory->used);
-	spin_unlock(&memory->lock);
-}
+	struct tessera_resident_set *set = tables->pts->resident;
+	int ret = tessera_residency_entry_add(set, tables->bo);
 
-/* All clients share hidden VRAM, and one client gets at most an eighth of it. */
-static int pt_page_alloc_memory(struct tessera_device *tdev, struct tessera_pt_page *table)
-{
-	u32 share = tdev->pt_mem_map->pages / 8;
-	dma_addr_t dma;
-
-	if (atomic_read(&table->process->count.tables) <= share &&
-	    take_hidden(tdev->pt_mem_map, &table->addr)) {
-		table->pt.entry = table->addr | TSR_PTE_VALID | TSR_PTE_VRAM;
-		return 0;
+	if (!ret) {
+		tessera_residency_entry_set_hidden(set, tables->bo, true);
+		tessera_residency_entry_settle(tables->bo);
 	}
-	table->cpu = dma_alloc_coherent(tdev->drm.dev, TSR_PAGE_SIZE, &dma, GFP_KERNEL_ACCOUNT);
-	if (!table->cpu)
+
+	return ret;
+}
+
+static int tables_create(struct tessera_page_tables *pts, u32 num)
+{
+	struct tessera_pt_mem *tables;
+	struct tessera_bo *bo;
+	int ret;
+
+	tables = kzalloc(struct_size(tables, entry, num), GFP_KERNEL_ACCOUNT);
+	if (!tables)
 		return -ENOMEM;
-	table->addr = dma;
-	table->pt.entry = table->addr | TSR_PTE_VALID;
+	bo = tables_bo_create(pts, num);
+	if (IS_ERR(bo)) {
+		kfree(tables);
+		return PTR_ERR(bo);
+	}
+	bo->tables = tables;
+	tables->bo = bo;
+	tables->pts = pts;
+	tables->num = num;
+	bitmap_fill(tables->free, num);
+	ret = tables_list(tables);
+	dma_resv_unlock(bo->tbo.base.resv);
+	if (ret) {
+		tessera_bo_put(bo);
+		return ret;
+	}
+	spin_lock(&pts->slots);
+	list_add_tail(&tables->node, &pts->memory);
+	spin_unlock(&pts->slots);
 
 	return 0;
+}
+
+/*
+ * Takes a free page for @table, and sets @table->home, if there is one.
+ * Otherwise returns the number of tables that all objects hold.
+ */
+static u32 take_page(struct tessera_page_tables *pts, struct tessera_pt_page *table)
+{
+	struct tessera_pt_mem *tables;
+	u32 have = 0;
+
+	spin_lock(&pts->slots);
+	list_for_each_entry(tables, &pts->memory, node) {
+		have += tables->num;
+		table->index = find_first_bit(tables->free, tables->num);
+		if (table->index == tables->num)
+			continue;
+		__clear_bit(table->index, tables->free);
+		table->home = tables;
+		break;
+	}
+	spin_unlock(&pts->slots);
+
+	return have;
+}
+
+static int pt_page_alloc_memory(struct tessera_page_tables *pts, struct tessera_pt_page *table)
+{
+	u32 have;
+	int ret = 0;
+
+	while (!ret) {
+		have = take_page(pts, table);
+		if (table->home)
+			break;
+		ret = tables_create(pts, clamp(have, FIRST_TABLES, TESSERA_PT_MEM_PAGES));
+	}
+
+	return ret;
 }
 
 /**
- * tessera_pt_page_create() - make a page table
- * @tdev: the device
- * @process: the process that is charged
+ * tessera_pt_page_create() - create a page table
+ * @pts: the page tables of the VM
  *
  * The contents of the device's copy are undefined until it is written.
  *
- * Return: the table, -ENOSPC if the client has too many, or -ENOMEM.
+ * Return: the table; -ENOSPC if the process has too many, or no segment is
+ * large enough; or -ENOMEM.
  */
-struct tessera_pt_page *tessera_pt_page_create(struct tessera_device *tdev,
-					       struct tessera_process *process)
+struct tessera_pt_page *tessera_pt_page_create(struct tessera_page_tables *pts)
 {
+	atomic_t *count = &pts->account->process->count.tables;
 	struct tessera_pt_page *table;
 	int ret;
 
-	ret = tessera_account_count(&process->count.tables, READ_ONCE(tdev->max_tables));
+	ret = tessera_account_count(count, READ_ONCE(pts->tdev->max_tables));
 	if (ret)
 		return ERR_PTR(ret);
 	table = kvzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
-	if (!table)
-		goto err_uncount;
-	table->process = process;
+	ret = table ? pt_page_alloc_memory(pts, table) : -ENOMEM;
+	if (ret) {
+		kvfree(table);
+		atomic_dec(count);
+		return ERR_PTR(ret);
+	}
 	INIT_LIST_HEAD(&table->node);
-	if (pt_page_alloc_memory(tdev, table))
-		goto err_free;
 
 	return table;
-
-err_free:
-	kvfree(table);
-err_uncount:
-	atomic_dec(&process->count.tables);
-	return ERR_PTR(-ENOMEM);
-}
-
-/**
- * tessera_pt_page_release_memory() - free the memory of a table
- * @tdev: the device, which does not use the table any more
- * @table: the table; may be called again
- */
-void tessera_pt_page_release_memory(struct tessera_device *tdev, struct tessera_pt_page *table)
-{
-	if (table->cpu)
-		dma_free_coherent(tdev->drm.dev, TSR_PAGE_SIZE, table->cpu, table->addr);
-	else if (table->addr)
-		give_hidden(tdev->pt_mem_map, table->addr);
-	table->cpu = NULL;
-	table->addr = 0;
 }
 
 /**
  * tessera_pt_page_destroy_list() - free page tables
- * @tdev: the device; it does not look at them
- * @tables: of &tessera_pt_page.node; empty afterwards
+ * @pts: the page tables of the VM
+ * @tables: list of &tessera_pt_page.node, empty afterwards. The device does not
+ * walk these tables any more
  */
-void tessera_pt_page_destroy_list(struct tessera_device *tdev, struct list_head *tables)
+void tessera_pt_page_destroy_list(struct tessera_page_tables *pts, struct list_head *tables)
 {
 	struct tessera_pt_page *table, *next;
 
 	list_for_each_entry_safe(table, next, tables, node) {
 		list_del(&table->node);
-		tessera_pt_page_release_memory(tdev, table);
-		atomic_dec(&table->process->count.tables);
+		spin_lock(&pts->slots);
+		__set_bit(table->index, table->home->free);
+		spin_unlock(&pts->slots);
+		atomic_dec(&pts->account->process->count.tables);
 		kvfree(table);
 	}
+}
+
+/**
+ * tessera_vm_leave_fence() - keep an object in place until jobs have ended
+ * @obj: the object, reservation held
+ * @fence: fence that signals after the last job, or NULL
+ *
+ * Waits for @fence if there is no memory to add it to the reservation.
+ */
+void tessera_vm_leave_fence(struct drm_gem_object *obj, struct dma_fence *fence)
+{
+	if (fence && dma_resv_reserve_fences(obj->resv, 1))
+		tessera_wait_fence(TESSERA_WAIT_NO_MEMORY, fence, false, MAX_SCHEDULE_TIMEOUT);
+	else if (fence)
+		dma_resv_add_fence(obj->resv, fence, DMA_RESV_USAGE_BOOKKEEP);
+}
+
+static void tables_leave(struct tessera_pt_mem *tables, struct dma_fence *fence)
+{
+	struct tessera_resident_set *set = tables->pts->resident;
+	struct tessera_bo *bo = tables->bo;
+
+	dma_resv_lock(bo->tbo.base.resv, NULL);
+	tessera_vm_leave_fence(&bo->tbo.base, fence);
+	tables->pts = NULL;
+	tessera_residency_entry_drop(tessera_residency_entry_find(set, bo), 1);
+	dma_resv_unlock(bo->tbo.base.resv);
+}
+
+/**
+ * tessera_pt_mem_close() - give up page table objects of a destroyed VM
+ * @pts: its page tables, closed
+ * @fence: fence that signals after the last job; or NULL if no job is left
+ *
+ * The caller holds no reservation. The VM keeps its references to the objects
+ * until tessera_pt_mem_free().
+ */
+void tessera_pt_mem_close(struct tessera_page_tables *pts, struct dma_fence *fence)
+{
+	struct tessera_pt_mem *tables;
+
+	list_for_each_entry(tables, &pts->memory, node)
+		tables_leave(tables, fence);
+}
+
+/**
+ * tessera_pt_mem_free() - drop the references to page table objects
+ * @list: list of &tessera_pt_mem.node
+ */
+void tessera_pt_mem_free(struct list_head *list)
+{
+	struct tessera_pt_mem *tables, *next;
+
+	list_for_each_entry_safe(tables, next, list, node)
+		tessera_bo_put(tables->bo);
+}
+
+/**
+ * tessera_pt_mem_trim() - free page table objects without tables, but for one
+ * @pts: the page tables of a VM that is not closed; no lock is held
+ */
+void tessera_pt_mem_trim(struct tessera_page_tables *pts)
+{
+	struct tessera_pt_mem *tables, *next;
+	bool spare = false;
+	LIST_HEAD(empty);
+
+	spin_lock(&pts->slots);
+	list_for_each_entry_safe(tables, next, &pts->memory, node) {
+		if (!bitmap_full(tables->free, tables->num))
+			continue;
+		if (spare)
+			list_move(&tables->node, &empty);
+		spare = true;
+	}
+	spin_unlock(&pts->slots);
+	list_for_each_entry(tables, &empty, node)
+		tables_leave(tables, NULL);
+	tessera_pt_mem_free(&empty);
+}
+
+static u64 entry_at(struct tessera_bo *bo, u32 index)
+{
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+	u64 at = index * TSR_PAGE_SIZE;
+
+	if (tessera_segment_is_aperture(seg))
+		return bo->tbo.ttm->dma_address[index] | TSR_PTE_VALID;
+
+	return (seg->base + tessera_placement_at(tessera_bo_placement(bo), at, NULL)) |
+	       TSR_PTE_VRAM | TSR_PTE_VALID;
+}
+
+/**
+ * tessera_pt_mem_show() - determine the addresses of page tables
+ * @bo: the object that holds them, reservation held
+ */
+void tessera_pt_mem_show(struct tessera_bo *bo)
+{
+	struct tessera_pt_mem *tables = bo->tables;
+	struct tessera_page_tables *pts = tables->pts;
+	u32 i;
+
+	if (!pts || tables->placed || !tessera_bo_segment(bo))
+		return;
+	tessera_assert(pts->tdev, !tessera_coherence_tracks(bo));
+	mutex_lock(&pts->lock);
+	for (i = 0; i < tables->num; i++)
+		tables->entry[i] = entry_at(bo, i);
+	tables->placed = true;
+	mutex_unlock(&pts->lock);
 }

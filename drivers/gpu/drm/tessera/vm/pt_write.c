@@ -97,9 +97,9 @@ static void put_words(__le32 *at, const u32 *words, u32 dwords)
 static void put_write(__le32 *at, const struct tessera_pt_page *table, const struct span *span,
 		      u32 flags)
 {
-	u64 addr = table->addr + span->first * sizeof(__le64);
+	u64 addr = (table->pt.entry & TSR_PTE_ADDR_MASK) + span->first * sizeof(__le64);
 
-	flags |= table->cpu ? 0 : TSR_PTES_VRAM;
+	flags |= table->pt.entry & TSR_PTE_VRAM ? TSR_PTES_VRAM : 0;
 	put_words(at, (u32 []) {
 		TSR_PKT_HEADER(TSR_OP_WRITE_PTES, flags, TSR_WRITE_PTES_DWORDS), span->count,
 		lower_32_bits(addr), upper_32_bits(addr),

@@ -44,6 +44,7 @@
 /* A move changes the page tables of this VM. */
 struct remap_vm {
 	struct tessera_page_tables *pts;
+	/* NULL: the object holds page tables of the VM. */
 	struct drm_gpuvm_bo *vm_bo;
 	struct tessera_pt_change *change;
 };
@@ -53,6 +54,7 @@ struct remap {
 	struct tessera_page_tables_list *all;
 	struct remap_vm *vms;
 	u32 num;
+	struct tessera_pt_mem *tables;
 };
 
 /**
@@ -112,6 +114,12 @@ static struct tessera_resident_set *set_of(struct drm_gpuvm_bo *vm_bo)
 	return pts_of(vm_bo)->resident;
 }
 
+/* The page tables of the VM that has tables in an object; or NULL. */
+static struct tessera_page_tables *tables_space(struct tessera_bo *bo)
+{
+	return bo->tables ? bo->tables->pts : NULL;
+}
+
 static u32 count_page_tables(struct tessera_bo *bo)
 {
 	struct drm_gpuvm_bo *vm_bo;
@@ -120,7 +128,7 @@ static u32 count_page_tables(struct tessera_bo *bo)
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
 		num += is_shown(vm_bo);
 
-	return num;
+	return num + (tables_space(bo) ? 1 : 0);
 }
 
 /* Whether the VM is lost and takes no jobs. */
@@ -134,7 +142,10 @@ static void update_residency_entries(struct tessera_bo *bo)
 {
 	struct drm_gpuvm_bo *vm_bo;
 
-	/* A file may have several VMs. */
+	if (tables_space(bo))
+		tessera_residency_entry_set_hidden(tables_space(bo)->resident, bo,
+						   !bo->tables->placed);
+	/* Clear first: another VM of the same file may show the object. */
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
 		tessera_residency_entry_set_hidden(set_of(vm_bo), bo, false);
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
@@ -159,28 +170,38 @@ static void remap_fini(struct remap *remap)
 	kvfree(remap->vms);
 }
 
+static int remap_add(struct remap *remap, struct tessera_page_tables *pts,
+		     struct drm_gpuvm_bo *vm_bo)
+{
+	struct remap_vm *rvm = &remap->vms[remap->num];
+
+	rvm->vm_bo = vm_bo;
+	rvm->pts = pts;
+	/* No job uses tables that get their first place. */
+	rvm->change = tessera_pt_change_create(pts, vm_bo || remap->tables->placed);
+	if (!rvm->change)
+		return -ENOMEM;
+	remap->num++;
+
+	return 0;
+}
+
 static int remap_init(struct remap *remap, struct tessera_bo *bo)
 {
 	struct drm_gpuvm_bo *vm_bo;
+	int ret = 0;
 
-	*remap = (struct remap) { .all = tessera_bo_device(bo)->page_tables };
+	*remap = (struct remap) { .all = tessera_bo_device(bo)->page_tables, .tables = bo->tables };
 	remap->vms = kvcalloc(count_page_tables(bo), sizeof(*remap->vms), GFP_KERNEL_ACCOUNT);
 	if (!remap->vms)
 		return -ENOMEM;
-	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base) {
-		struct remap_vm *rvm = &remap->vms[remap->num];
+	if (tables_space(bo))
+		return remap_add(remap, tables_space(bo), NULL);
+	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
+		if (!ret && is_shown(vm_bo))
+			ret = remap_add(remap, pts_of(vm_bo), vm_bo);
 
-		if (!is_shown(vm_bo))
-			continue;
-		rvm->vm_bo = vm_bo;
-		rvm->pts = pts_of(vm_bo);
-		rvm->change = tessera_pt_change_create(rvm->pts, true);
-		if (!rvm->change)
-			return -ENOMEM;
-		remap->num++;
-	}
-
-	return 0;
+	return ret;
 }
 
 static void remap_lock(struct remap *remap)
@@ -221,7 +242,10 @@ static struct dma_fence *remap_run(struct remap *remap, struct tessera_paging_ba
 	}
 	for (i = 0; i < remap->num; i++) {
 		rvm = &remap->vms[i];
-		unmap_all(rvm->vm_bo);
+		if (rvm->vm_bo)
+			unmap_all(rvm->vm_bo);
+		else
+			tessera_page_tables_forget(rvm->pts, remap->tables);
 		tessera_page_tables_attach(rvm->pts, rvm->change, batch);
 		rvm->change = NULL;
 	}
@@ -269,10 +293,16 @@ struct dma_fence *tessera_remap_push(struct tessera_bo *bo, struct tessera_pagin
  */
 void tessera_remap_drop(struct tessera_bo *bo)
 {
+	struct tessera_page_tables *pts = tables_space(bo);
 	struct drm_gpuvm_bo *vm_bo;
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
+	if (pts) {
+		mutex_lock(&pts->lock);
+		tessera_page_tables_forget(pts, bo->tables);
+		mutex_unlock(&pts->lock);
+	}
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base) {
 		if (!is_shown(vm_bo))
 			continue;
@@ -296,6 +326,8 @@ struct dma_fence *tessera_remap_users(struct tessera_bo *bo)
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
+	if (tables_space(bo))
+		fence = tessera_vm_jobs_first(&tables_space(bo)->jobs, U64_MAX);
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
 		if (!fence && is_shown(vm_bo))
 			fence = tessera_vm_jobs_first(&pts_of(vm_bo)->jobs, U64_MAX);
@@ -412,7 +444,7 @@ static int group_push(struct group *group, struct dma_fence **fence)
 	tessera_page_tables_trim(pts, &spare);
 unlock:
 	mutex_unlock(&pts->lock);
-	tessera_pt_page_destroy_list(pts->tdev, &spare);
+	tessera_pt_page_destroy_list(pts, &spare);
 
 	return ret;
 }
@@ -511,6 +543,8 @@ static int show_all(struct tessera_resident_set *set, struct tessera_bo **bos, u
 	for (i = 0; i < num; i++) {
 		/* Reset, in case no VM maps the object any more. */
 		tessera_residency_entry_set_hidden(set, bos[i], false);
+		if (show && bos[i]->tables)
+			tessera_pt_mem_show(bos[i]);
 		update_residency_entries(bos[i]);
 	}
 

@@ -411,6 +411,9 @@ static int add_moves(struct tessera_fences *fences, struct tessera_bo *bo)
 	struct dma_fence *fence;
 	int ret = 0;
 
+	/* Jobs wait for page tables by themselves. */
+	if (bo->tables)
+		return 0;
 	dma_resv_for_each_fence(&cursor, bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL, fence) {
 		if (!dma_fence_is_signaled(fence))
 			ret = tessera_fences_add(fences, fence);
@@ -421,7 +424,7 @@ static int add_moves(struct tessera_fences *fences, struct tessera_bo *bo)
 	return ret;
 }
 
-/* Moves that were queued before this call count, too. */
+/* Include moves that were queued earlier. */
 static int make_fence(struct make *make)
 {
 	struct tessera_fences fences = { };
@@ -434,8 +437,10 @@ static int make_fence(struct make *make)
 	if (ret)
 		goto out;
 	for (i = 0; i < make->bos.num; i++)
-		tessera_dep_check_fences(&make->bos.bos[i]->dep_check, TESSERA_DEP_CHECK_MOVE,
-					 &fences, make->bos.bos[i]->id);
+		if (!make->bos.bos[i]->tables)
+			tessera_dep_check_fences(&make->bos.bos[i]->dep_check,
+						 TESSERA_DEP_CHECK_MOVE, &fences,
+						 make->bos.bos[i]->id);
 
 	if (!fences.num) {
 		make->answer->fence = dma_fence_get_stub();

@@ -161,6 +161,13 @@ static void vm_wait_for_jobs(struct tessera_page_tables *pts)
 		tessera_wait_fence(TESSERA_WAIT_NO_MEMORY, fence, false, MAX_SCHEDULE_TIMEOUT);
 		dma_fence_put(fence);
 	}
+	/* A batch that writes the tables may have no job behind it. */
+	mutex_lock(&pts->lock);
+	fence = dma_fence_get(pts->update);
+	mutex_unlock(&pts->lock);
+	if (fence)
+		tessera_wait_fence(TESSERA_WAIT_NO_MEMORY, fence, false, MAX_SCHEDULE_TIMEOUT);
+	dma_fence_put(fence);
 }
 
 static void vm_unmap(struct drm_gpuva *va, struct dma_fence *fence)
@@ -170,11 +177,7 @@ static void vm_unmap(struct drm_gpuva *va, struct dma_fence *fence)
 	if (obj) {
 		drm_gem_object_get(obj);
 		dma_resv_lock(obj->resv, NULL);
-		if (fence && dma_resv_reserve_fences(obj->resv, 1))
-			tessera_wait_fence(TESSERA_WAIT_NO_MEMORY, fence, false,
-					   MAX_SCHEDULE_TIMEOUT);
-		else if (fence)
-			dma_resv_add_fence(obj->resv, fence, DMA_RESV_USAGE_BOOKKEEP);
+		tessera_vm_leave_fence(obj, fence);
 	}
 	drm_gpuva_remove(va);
 	drm_gpuva_unlink(va);
@@ -202,6 +205,7 @@ static void vm_release(struct kref *ref)
 		vm_wait_for_jobs(pts);
 	drm_gpuvm_for_each_va_safe(va, next, &vm->base)
 		vm_unmap(va, fence);
+	tessera_pt_mem_close(pts, fence);
 	dma_fence_put(fence);
 	mutex_unlock(&vm->lock);
 

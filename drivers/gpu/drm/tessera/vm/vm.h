@@ -6,9 +6,11 @@
 #ifndef __TESSERA_VM_H__
 #define __TESSERA_VM_H__
 
+#include <linux/bitmap.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
 
@@ -71,7 +73,10 @@ struct tessera_resident_set {
 struct tessera_residency_entry {
 	/** @set: the residency list */
 	struct tessera_resident_set *set;
-	/** @bo: the object, of which the file has a handle */
+	/**
+	 * @bo: the object. The file has a handle of it, except for page table
+	 * memory (vm/pt_mem.c)
+	 */
 	struct tessera_bo *bo;
 	/**
 	 * @count: number of times it was made resident, never 0; under the
@@ -178,11 +183,49 @@ void tessera_asid_give_up(struct tessera_device *tdev, struct tessera_asid *asid
  */
 #define TESSERA_MAX_PT_PAGES	8192
 
+/** TESSERA_PT_MEM_PAGES: maximum number of page tables in one object */
+#define TESSERA_PT_MEM_PAGES	64U
+
 /**
- * struct tessera_pt_page - memory of a page table, and what it is to say
+ * struct tessera_pt_mem - a buffer object that holds page tables of a VM
+ */
+struct tessera_pt_mem {
+	/**
+	 * @pts: page tables of the VM; NULL once the VM has given the object
+	 * up. Changes under the reservation of @bo
+	 */
+	struct tessera_page_tables *pts;
+	/** @bo: the object; it frees this struct */
+	struct tessera_bo *bo;
+	/** @node: in &tessera_page_tables.memory */
+	struct list_head node;
+	/**
+	 * @placed: @entry is valid; changes under the reservation of @bo and
+	 * &tessera_page_tables.lock
+	 */
+	bool placed;
+	/** @num: number of tables that fit into @bo */
+	u32 num;
+	/**
+	 * @free: pages of @bo that hold no table; under
+	 * &tessera_page_tables.slots
+	 */
+	DECLARE_BITMAP(free, TESSERA_PT_MEM_PAGES);
+	/**
+	 * @entry: for each page, the page table entry that points to it; under
+	 * &tessera_page_tables.lock
+	 */
+	u64 entry[] __counted_by(num);
+};
+
+/**
+ * struct tessera_pt_page - one page table: the CPU's copy and where the
+ * device's copy is
  */
 struct tessera_pt_page {
-	/** @pt: what it is to say */
+	/**
+	 * @pt: the CPU's copy; its entry is updated when the table is written
+	 */
 	struct tessera_pt pt;
 	/**
 	 * @node: in &tessera_page_tables.tables, &tessera_pt_change.released or
@@ -196,12 +239,10 @@ struct tessera_pt_page {
 	 * exclusive; 0: none
 	 */
 	u32 dirty_end;
-	/** @process: the process that is charged; outlives the table */
-	struct tessera_process *process;
-	/** @cpu: its page of system memory, or NULL if it is in hidden VRAM */
-	void *cpu;
-	/** @addr: GPU address, or DMA address of @cpu */
-	u64 addr;
+	/** @home: the object that holds the device's copy */
+	struct tessera_pt_mem *home;
+	/** @index: index of the page in @home */
+	u32 index;
 };
 
 static inline struct tessera_pt_page *to_tessera_pt_page(const struct tessera_pt *pt)
@@ -209,11 +250,13 @@ static inline struct tessera_pt_page *to_tessera_pt_page(const struct tessera_pt
 	return container_of(pt, struct tessera_pt_page, pt);
 }
 
-int tessera_pt_mem_init(struct tessera_device *tdev);
-struct tessera_pt_page *tessera_pt_page_create(struct tessera_device *tdev,
-					       struct tessera_process *process);
-void tessera_pt_page_release_memory(struct tessera_device *tdev, struct tessera_pt_page *table);
-void tessera_pt_page_destroy_list(struct tessera_device *tdev, struct list_head *tables);
+struct tessera_pt_page *tessera_pt_page_create(struct tessera_page_tables *pts);
+void tessera_pt_page_destroy_list(struct tessera_page_tables *pts, struct list_head *tables);
+void tessera_vm_leave_fence(struct drm_gem_object *obj, struct dma_fence *fence);
+void tessera_pt_mem_close(struct tessera_page_tables *pts, struct dma_fence *fence);
+void tessera_pt_mem_free(struct list_head *list);
+void tessera_pt_mem_trim(struct tessera_page_tables *pts);
+void tessera_pt_mem_show(struct tessera_bo *bo);
 
 /* vm/pt_write.c */
 int tessera_pt_write(struct tessera_paging_batch *batch, const struct tessera_pt_page *table);
@@ -290,7 +333,19 @@ struct tessera_page_tables {
 	struct tessera_paging_queue *queue;
 	/** @asid: address space identifier */
 	struct tessera_asid asid;
-	/** @lost: the device's tables may be wrong, so no job of the VM runs */
+	/**
+	 * @slots: protects @memory and the bitmaps of free pages in it; a leaf
+	 */
+	spinlock_t slots;
+	/**
+	 * @memory: &struct tessera_pt_mem, the objects that hold the tables;
+	 * under @slots
+	 */
+	struct list_head memory;
+	/**
+	 * @lost: the device's copy of the tables may be stale; the VM runs no
+	 * further jobs
+	 */
 	atomic_t lost;
 	/**
 	 * @lock: protects all members below, except for @jobs; see "DOC:
@@ -391,11 +446,10 @@ void tessera_page_tables_updated(struct tessera_page_tables *pts, struct dma_fen
 
 int tessera_page_tables_begin_job(struct tessera_page_tables *pts, struct tessera_job *job);
 void tessera_page_tables_end_job(struct tessera_page_tables *pts);
+void tessera_page_tables_forget(struct tessera_page_tables *pts, struct tessera_pt_mem *tables);
 
 void tessera_page_tables_suspend(struct tessera_device *tdev);
-void tessera_page_tables_resume(struct tessera_device *tdev);
 void tessera_page_tables_lose_all(struct tessera_device *tdev);
-void tessera_page_tables_unplug(struct tessera_device *tdev);
 
 /* vm/vm.c */
 
