@@ -11,8 +11,8 @@
  * are more of them than a limit. The ttm_tt is "empty" after that. TTM does not
  * know this state and still counts the pages as populated.
  *
- * Pages of offered objects (mem/offer.c) are freed for the kernel, too, if the
- * object is in no segment.
+ * Pages of offered objects (mem/offer.c) and of page tables (vm/pt_mem.c) are
+ * freed for the kernel, too, if the object is in no segment.
  *
  * The retained state ends when the object leaves its memory segment. The empty
  * state ends when pages are allocated again, or when TTM unpopulates the
@@ -20,8 +20,8 @@
  * tries to lock it.
  *
  * The shrinker walks a list of objects that may have pages for it, the donors.
- * An object becomes a donor when its pages are retained, or when it is offered.
- * It is removed when the shrinker finds no pages, and when its last GEM
+ * An object becomes a donor when its pages are retained, when it is offered, or
+ * when page tables leave their segment. It is removed when the shrinker finds no pages, and when its last GEM
  * reference is dropped. After that its reservation may change, because TTM
  * gives an object that is private to a VM its own reservation before it frees
  * the memory. The shrinker therefore holds the lock of the list while it uses
@@ -657,14 +657,30 @@ void tessera_backing_detach(struct tessera_bo *bo)
 		backing_unmap(&bo->tbo.bdev->pool, tt);
 }
 
-/* Frees the pages of an offered object. The caller holds its reservation. */
-static unsigned long backing_shrink_offered(struct tessera_bo *bo, struct tessera_backing *backing)
+/**
+ * tessera_backing_is_disposable() - check whether an object's contents may be
+ * dropped outside segments
+ * @bo: the object, reservation held
+ *
+ * Return: true for an offered object, and for page tables.
+ */
+bool tessera_backing_is_disposable(const struct tessera_bo *bo)
 {
-	if (!tessera_bo_is_offered(bo) || tessera_bo_segment(bo) || !tessera_backing_users(bo) ||
+	return tessera_bo_is_offered(bo) || bo->tables;
+}
+
+/* Frees the pages of a disposable object. The caller holds its reservation. */
+static unsigned long backing_shrink_disposable(struct tessera_bo *bo,
+					       struct tessera_backing *backing)
+{
+	if (!tessera_backing_is_disposable(bo) || tessera_bo_segment(bo) ||
+	    !tessera_backing_users(bo) ||
 	    !dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP))
 		return 0;
-	bo->offer.lost = true;
-	trace_tessera_offer_drop(bo->id);
+	if (tessera_bo_is_offered(bo)) {
+		bo->offer.lost = true;
+		trace_tessera_offer_drop(bo->id);
+	}
 
 	return backing_empty(bo, backing);
 }
@@ -678,7 +694,7 @@ static bool backing_is_spare(const struct tessera_backing *backing)
 
 /* Returns the number of freed pages. */
 static unsigned long backing_shrink_bo(struct tessera_retain *retain, struct tessera_bo *bo,
-				       bool offered_too)
+				       bool disposable_too)
 {
 	struct dma_resv *resv = bo->tbo.base.resv;
 	struct tessera_backing *backing;
@@ -692,10 +708,11 @@ static unsigned long backing_shrink_bo(struct tessera_retain *retain, struct tes
 		tessera_dep_check_idle(&bo->dep_check, TESSERA_DEP_CHECK_MOVE, U64_MAX, bo->id);
 		backing_end_retain(retain, backing);
 		freed = backing_empty(bo, backing);
-	} else if (backing && offered_too) {
-		freed = backing_shrink_offered(bo, backing);
+	} else if (backing && disposable_too) {
+		freed = backing_shrink_disposable(bo, backing);
 	}
-	if (!tessera_backing_users(bo) || !(backing->retained || tessera_bo_is_offered(bo)))
+	if (!tessera_backing_users(bo) ||
+	    !(backing->retained || tessera_backing_is_disposable(bo)))
 		backing_remove_donor_locked(retain, bo);
 	dma_resv_unlock(resv);
 
@@ -715,7 +732,7 @@ static unsigned long backing_shrink_count(struct shrinker *shrinker, struct shri
  * end of the list.
  */
 static unsigned long backing_scan_locked(struct tessera_retain *retain, unsigned long pages,
-					 bool offered_too, unsigned long *looked)
+					 bool disposable_too, unsigned long *looked)
 {
 	unsigned long freed = 0;
 	struct tessera_bo *bo;
@@ -727,7 +744,7 @@ static unsigned long backing_scan_locked(struct tessera_retain *retain, unsigned
 	     (*looked)++) {
 		bo = list_first_entry(&retain->donors, struct tessera_bo, donor);
 		list_move_tail(&bo->donor, &seen);
-		freed += backing_shrink_bo(retain, bo, offered_too);
+		freed += backing_shrink_bo(retain, bo, disposable_too);
 		cond_resched();
 	}
 	list_splice_tail(&seen, &retain->donors);
@@ -736,7 +753,7 @@ static unsigned long backing_scan_locked(struct tessera_retain *retain, unsigned
 }
 
 /*
- * Frees retained pages above the limit. Offered objects do not count here:
+ * Frees retained pages above the limit. Disposable objects do not count here:
  * their pages are freed only when the kernel needs memory. Pages that are still
  * being read, or that belong to a locked object, are tried again later.
  */

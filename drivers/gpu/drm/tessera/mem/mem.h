@@ -621,6 +621,7 @@ void tessera_backing_detach(struct tessera_bo *bo);
 void tessera_backing_lose(struct tessera_bo *bo);
 void tessera_backing_clear_new(struct tessera_bo *bo);
 void tessera_backing_use(struct tessera_bo *bo);
+bool tessera_backing_is_disposable(const struct tessera_bo *bo);
 void tessera_backing_add_donor(struct tessera_bo *bo);
 void tessera_backing_forget(struct tessera_bo *bo);
 

@@ -349,7 +349,8 @@ static void move_finish_page_in(struct move *move, struct dma_fence *fence,
 				struct ttm_resource *new_mem)
 {
 	struct tessera_bo *bo = move->bo;
-	bool had_pages = tessera_backing_has_bytes(bo);
+	/* move_in() reads no pages of page tables, so they may be missing. */
+	bool had_pages = bo->tables ? !!tessera_backing_users(bo) : tessera_backing_has_bytes(bo);
 
 	if (had_pages)
 		tessera_backing_retain(bo, fence);
@@ -362,7 +363,7 @@ static void move_finish_page_in(struct move *move, struct dma_fence *fence,
 		bo->tbo.ttm->page_flags &= ~TTM_TT_FLAG_ZERO_ALLOC;
 	move_finish_pipelined(move, fence, new_mem);
 	/* Jobs of a VM do not declare which objects they write. */
-	bo->copy_valid = had_pages && !tessera_bo_is_in_vm(bo) &&
+	bo->copy_valid = had_pages && !bo->tables && !tessera_bo_is_in_vm(bo) &&
 			 READ_ONCE(tessera_bo_device(bo)->retain->keep_copy);
 }
 
@@ -380,7 +381,7 @@ static void move_finish(struct move *move, struct dma_fence *fence, struct ttm_r
 	}
 	if (move->dropped)
 		move->bo->offer.lost = tessera_bo_is_offered(move->bo);
-	if (!move->to && tessera_bo_is_offered(move->bo))
+	if (!move->to && tessera_backing_is_disposable(move->bo))
 		tessera_backing_add_donor(move->bo);
 }
 

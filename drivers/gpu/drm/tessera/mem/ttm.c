@@ -87,6 +87,9 @@ static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 	 */
 	if (bo->pins || bo->offer.lost || !tessera_backing_users(bo))
 		return false;
+	/* The shrinker frees the pages, without a copy. */
+	if (bo->tables && !tessera_bo_segment(bo))
+		return false;
 	/*
 	 * TTM would wait for all fences, and foreign ones may take any time. It
 	 * asks again later.
