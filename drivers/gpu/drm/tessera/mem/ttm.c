@@ -319,7 +319,9 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 		wait_for_jobs(bo);
 		if (tessera_bo_segment(bo) && tessera_bo_to_system(bo, &ctx)) {
 			drm_warn(&tdev->drm, "object %u is lost\n", id);
-			atomic_set(&bo->lost, 1);
+			/* Page tables are lost with their VM, but no other VM of the file is. */
+			if (!bo->tables)
+				atomic_set(&bo->lost, 1);
 		} else {
 			replace_lost_pages(bo);
 		}
