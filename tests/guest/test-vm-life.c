@@ -89,6 +89,8 @@ static void reset(void)
 	tsr_vm_place(&fresh, &kept);
 	tsr_vm_fill(&fresh, AT, kept.size, 3);
 	check_words(&fresh, &kept, 3);
+	/* nor do its page tables have to come back for them */
+	require_eq(tsr_tables_in(0), KiB(64));
 	tsr_bo_free(&dev, &kept);
 	tsr_vm_close(&fresh);
 	tsr_vm_close(&vm);

@@ -18,6 +18,7 @@
 
 /* null mappings of a page, each of which takes two page tables */
 #define FAR_NULLS 64
+#define FAR_BINDS 8
 #define CALLS 40 /* 20 MiB of page tables: more than hidden and visible memory have */
 
 static uint64_t resident(struct tsr_device *dev)
@@ -92,6 +93,64 @@ static void owner_pays(void)
 	tsr_close(&dev);
 }
 
+/* Binds FAR_NULLS null mappings that lie a GiB apart. */
+static void bind_far(struct tsr_device *dev, uint32_t vm, uint64_t at)
+{
+	struct drm_tessera_vm_bind_op ops[FAR_NULLS];
+
+	for (uint32_t i = 0; i < FAR_NULLS; i++, at += 1ull << 30)
+		ops[i] = (struct drm_tessera_vm_bind_op){
+			.op = DRM_TESSERA_VM_BIND_MAP_NULL,
+			.address = at,
+			.range = KiB(4),
+		};
+	require_ok(__tsr_vm_bind(dev->fd, vm, ops, FAR_NULLS, 0, 0));
+}
+
+/*
+ * The memory follows the number of tables in use, not that of tables that binds
+ * may take at most. It is free again after an unmap, without a further bind.
+ */
+static void memory_follows_use(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint64_t bytes, used = 2 * FAR_BINDS * FAR_NULLS * KiB(4);
+
+	for (uint64_t i = 0; i < FAR_BINDS; i++)
+		bind_far(&dev, vm.id, i * FAR_NULLS << 30);
+	tsr_vm_fill(&vm, 0, KiB(4), 1);
+	bytes = tsr_tables_in(0);
+	require_msg(bytes >= used && bytes < used + KiB(512),
+		    "%llu bytes of memory for %llu bytes of page tables", (unsigned long long)bytes,
+		    (unsigned long long)used);
+	tsr_vm_unmap(&dev, vm.id, 0, (uint64_t)FAR_BINDS * FAR_NULLS << 30);
+	tsr_wait_for(tsr_tables_in(0) <= KiB(64) + 3 * KiB(256));
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* An object that holds spare tables only needs no place for a job. */
+static void spares_need_no_place(void)
+{
+	struct drm_tessera_vm_bind_op ops[8];
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+
+	/* The call may take 24 tables, and takes three. The first object holds 16. */
+	for (uint32_t i = 0; i < ARRAY_SIZE(ops); i++)
+		ops[i] = (struct drm_tessera_vm_bind_op){
+			.op = DRM_TESSERA_VM_BIND_MAP_NULL,
+			.address = AT + i * KiB(4),
+			.range = KiB(4),
+		};
+	require_ok(__tsr_vm_bind(dev.fd, vm.id, ops, ARRAY_SIZE(ops), 0, 0));
+	tsr_vm_fill(&vm, AT, KiB(32), 1);
+	require_eq(tsr_tables_in(0), KiB(64));
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
 /*
  * Another process evicts the page tables of an idle VM. The VM's next job finds
  * all mappings again.
@@ -134,20 +193,11 @@ static void have_many_tables(void *arg)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct drm_tessera_vm_bind_op ops[FAR_NULLS];
 	struct tsr_cmd cmd;
-	uint64_t at = 0;
 
 	(void)arg;
-	for (uint32_t call = 0; call < CALLS; call++) {
-		for (uint32_t i = 0; i < FAR_NULLS; i++, at += 1ull << 30)
-			ops[i] = (struct drm_tessera_vm_bind_op){
-				.op = DRM_TESSERA_VM_BIND_MAP_NULL,
-				.address = at,
-				.range = KiB(4),
-			};
-		require_ok(__tsr_vm_bind(dev.fd, vm.id, ops, FAR_NULLS, 0, 0));
-	}
+	for (uint64_t call = 0; call < CALLS; call++)
+		bind_far(&dev, vm.id, call * FAR_NULLS << 30);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
 	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
@@ -279,6 +329,8 @@ static void make_way_in_a_segment(void)
 
 static const struct tap_test tests[] = {
 	{ "SEG-33 fdinfo and segments show page tables", owner_pays, 0, 0 },
+	{ "SEG-33 memory follows the page tables in use", memory_follows_use, 0, 0 },
+	{ "SEG-33 spare page tables need no place", spares_need_no_place, 0, 0 },
 	{ "SEG-33 page tables of an idle VM leave and come back", idle_tables_leave, 0, 0 },
 	{ "SEG-33 page tables take nothing from another's share", share_of_another, 0, 0 },
 	{ "SEG-33 page tables stay for queued jobs", queued_jobs_keep_tables, 0, 0 },

@@ -204,7 +204,6 @@ static void bind_fini(struct bind *bind)
 	kvfree(bind->ops);
 	tessera_pt_change_cancel(bind->change);
 	tessera_pt_page_destroy_list(bind->vm->pts, &bind->tables);
-	tessera_pt_mem_trim(bind->vm->pts);
 	tessera_syncs_fini(&bind->syncs);
 }
 

@@ -101,15 +101,18 @@ static struct tessera_pt *pts_alloc(void *owner)
 	table->dirty_first = 0;
 	table->dirty_end = TSR_PT_ENTRIES;
 	list_move(&table->node, &pts->tables[TESSERA_PT_PAGES_DIRTY]);
+	tessera_pt_mem_use(pts, table->home);
 
 	return &table->pt;
 }
 
 static void pts_release(void *owner, struct tessera_pt *pt)
 {
+	struct tessera_pt_page *table = to_tessera_pt_page(pt);
 	struct tessera_page_tables *pts = owner;
 
-	list_move_tail(&to_tessera_pt_page(pt)->node, &pts->tables[TESSERA_PT_PAGES_RELEASED]);
+	list_move_tail(&table->node, &pts->tables[TESSERA_PT_PAGES_RELEASED]);
+	tessera_pt_mem_unuse(pts, table->home);
 }
 
 static void pts_write(void *owner, const struct tessera_pt *pt, u32 first, u32 count,
@@ -150,9 +153,12 @@ static int pts_init_root(struct tessera_page_tables *pts)
 	root = tessera_pt_page_create(pts);
 	if (IS_ERR(root))
 		return PTR_ERR(root);
+	mutex_lock(&pts->lock);
 	list_add(&root->node, &pts->tables[TESSERA_PT_PAGES_DIRTY]);
 	root->dirty_end = TSR_PT_ENTRIES;
 	tessera_pt_init(&pts->tree, &pts_ops, pts, &root->pt);
+	tessera_pt_mem_use(pts, root->home);
+	mutex_unlock(&pts->lock);
 
 	return 0;
 }
@@ -215,8 +221,7 @@ struct tessera_page_tables *tessera_page_tables_create(struct tessera_device *td
 		INIT_LIST_HEAD(&pts->tables[i]);
 	INIT_LIST_HEAD(&pts->node);
 	INIT_LIST_HEAD(&pts->queues);
-	INIT_LIST_HEAD(&pts->memory);
-	spin_lock_init(&pts->slots);
+	tessera_pt_mem_init(pts);
 	tessera_vm_jobs_init(&pts->jobs);
 	pts->tdev = tdev;
 	pts->account = tessera_account_get(account);
@@ -346,7 +351,8 @@ static int create_pt_pages(struct tessera_page_tables *pts, struct list_head *ta
 		table = tessera_pt_page_create(pts);
 		if (IS_ERR(table))
 			return PTR_ERR(table);
-		list_add(&table->node, tables);
+		/* Use the oldest objects first, so that the last ones get empty. */
+		list_add_tail(&table->node, tables);
 	}
 
 	return 0;
@@ -383,7 +389,7 @@ int tessera_page_tables_reserve(struct tessera_page_tables *pts, u32 num, struct
 
 	if (tables) {
 		pts->pooled += list_count_nodes(tables);
-		list_splice_init(tables, pool);
+		list_splice_tail_init(tables, pool);
 	}
 
 	return create_pt_pages(pts, pool, &pts->pooled, num);
@@ -399,7 +405,7 @@ void tessera_page_tables_trim(struct tessera_page_tables *pts, struct list_head 
 	lockdep_assert_held(&pts->lock);
 
 	for (; pts->pooled > POOL_KEEPS; pts->pooled--)
-		list_move(pts->tables[TESSERA_PT_PAGES_POOL].next, spare);
+		list_move(pts->tables[TESSERA_PT_PAGES_POOL].prev, spare);
 }
 
 static void pts_set(struct tessera_page_tables *pts, u64 va, u64 bytes, u64 entry)
@@ -690,7 +696,10 @@ void tessera_page_tables_forget(struct tessera_page_tables *pts, struct tessera_
 {
 	lockdep_assert_held(&pts->lock);
 
-	tables->placed = false;
+	/* They are dirty already, and no written entry points to them. */
+	if (!tables->placed)
+		return;
+	tessera_pt_mem_hide(pts, tables);
 	space_dirty(pts, TESSERA_PT_PAGES_DIRTY, tables);
 	space_dirty(pts, TESSERA_PT_PAGES_CLEAN, tables);
 	pts_flush_all(pts);

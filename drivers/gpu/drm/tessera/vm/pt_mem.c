@@ -5,14 +5,20 @@
  * The page tables of a VM lie in buffer objects of its client, one table per
  * page. These objects are charged and placed like any other. From their
  * creation on, they are on the client's residency list (vm/residency_list.c).
- * If one is evicted, the client's next submission brings it back first, and no
- * job of the client starts before.
+ * An object is *missing* there if it is in no place of which the VM knows, but
+ * the VM uses one of its tables. The client's next submission then brings it
+ * back first, and no job of the client starts before. Spare and released tables,
+ * and those of a lost VM, need no place.
  *
  * The contents of such an object are never copied: the CPU has a copy of each
  * table, and the paging engine writes the device's copy from that. A move only
  * invalidates the addresses of the tables (tessera_page_tables_forget()).
  * MAKE_RESIDENT determines the new addresses when it shows the object, and all
  * tables in it are written before the next job.
+ *
+ * An object is freed when it holds no table any more, unless it is the only
+ * such object. A work item does that, because tables are freed in places where
+ * no reservation can be taken.
  *
  * The number of page tables of a process is limited, by default to
  * %TESSERA_MAX_PT_PAGES.
@@ -82,20 +88,6 @@ static struct tessera_bo *tables_bo_create(struct tessera_page_tables *pts, u32 
 	return PTR_ERR_OR_ZERO(bo) == -E2BIG ? ERR_PTR(-ENOSPC) : bo;
 }
 
-/* List the object as hidden: the client's next job then places it. */
-static int tables_list(struct tessera_pt_mem *tables)
-{
-	struct tessera_resident_set *set = tables->pts->resident;
-	int ret = tessera_residency_entry_add(set, tables->bo);
-
-	if (!ret) {
-		tessera_residency_entry_set_hidden(set, tables->bo, true);
-		tessera_residency_entry_settle(tables->bo);
-	}
-
-	return ret;
-}
-
 static int tables_create(struct tessera_page_tables *pts, u32 num)
 {
 	struct tessera_pt_mem *tables;
@@ -115,7 +107,7 @@ static int tables_create(struct tessera_page_tables *pts, u32 num)
 	tables->pts = pts;
 	tables->num = num;
 	bitmap_fill(tables->free, num);
-	ret = tables_list(tables);
+	ret = tessera_residency_entry_add(pts->resident, bo);
 	dma_resv_unlock(bo->tbo.base.resv);
 	if (ret) {
 		tessera_bo_put(bo);
@@ -206,15 +198,19 @@ struct tessera_pt_page *tessera_pt_page_create(struct tessera_page_tables *pts)
 void tessera_pt_page_destroy_list(struct tessera_page_tables *pts, struct list_head *tables)
 {
 	struct tessera_pt_page *table, *next;
+	bool empty = false;
 
 	list_for_each_entry_safe(table, next, tables, node) {
 		list_del(&table->node);
 		spin_lock(&pts->slots);
 		__set_bit(table->index, table->home->free);
+		empty |= bitmap_full(table->home->free, table->home->num);
 		spin_unlock(&pts->slots);
 		atomic_dec(&pts->account->process->count.tables);
 		kvfree(table);
 	}
+	if (empty)
+		queue_work(system_unbound_wq, &pts->trim);
 }
 
 /**
@@ -250,12 +246,14 @@ static void tables_leave(struct tessera_pt_mem *tables, struct dma_fence *fence)
  * @fence: fence that signals after the last job; or NULL if no job is left
  *
  * The caller holds no reservation. The VM keeps its references to the objects
- * until tessera_pt_mem_free().
+ * until tessera_pt_mem_free(). No thread creates tables or trims the list any
+ * more.
  */
 void tessera_pt_mem_close(struct tessera_page_tables *pts, struct dma_fence *fence)
 {
 	struct tessera_pt_mem *tables;
 
+	disable_work_sync(&pts->trim);
 	list_for_each_entry(tables, &pts->memory, node)
 		tables_leave(tables, fence);
 }
@@ -272,12 +270,13 @@ void tessera_pt_mem_free(struct list_head *list)
 		tessera_bo_put(tables->bo);
 }
 
-/**
- * tessera_pt_mem_trim() - free page table objects without tables, but for one
- * @pts: the page tables of a VM that is not closed; no lock is held
+/*
+ * &tessera_page_tables.trim: frees page table objects without tables, but for
+ * one. The VM is not closed.
  */
-void tessera_pt_mem_trim(struct tessera_page_tables *pts)
+static void trim_work(struct work_struct *work)
 {
+	struct tessera_page_tables *pts = container_of(work, struct tessera_page_tables, trim);
 	struct tessera_pt_mem *tables, *next;
 	bool spare = false;
 	LIST_HEAD(empty);
@@ -294,6 +293,92 @@ void tessera_pt_mem_trim(struct tessera_page_tables *pts)
 	list_for_each_entry(tables, &empty, node)
 		tables_leave(tables, NULL);
 	tessera_pt_mem_free(&empty);
+}
+
+/**
+ * tessera_pt_mem_init() - set up the memory of a VM's page tables
+ * @pts: the page tables
+ */
+void tessera_pt_mem_init(struct tessera_page_tables *pts)
+{
+	INIT_LIST_HEAD(&pts->memory);
+	spin_lock_init(&pts->slots);
+	INIT_WORK(&pts->trim, trim_work);
+}
+
+/* ---- Places -------------------------------------------------------------- */
+
+/* Reads a stable value only under &tessera_page_tables.lock. */
+static bool is_missing(const struct tessera_page_tables *pts, const struct tessera_pt_mem *tables)
+{
+	return READ_ONCE(tables->used) && !tables->placed && !atomic_read(&pts->lost);
+}
+
+/*
+ * The entry is valid without the object's reservation, because an object that
+ * has tables stays listed as long as its VM exists.
+ */
+static void mark_missing(struct tessera_page_tables *pts, struct tessera_pt_mem *tables)
+{
+	struct tessera_residency_entry *entry;
+
+	lockdep_assert_held(&pts->lock);
+
+	entry = tessera_residency_entry_find(pts->resident, tables->bo);
+	if (entry)
+		tessera_residency_entry_mark(entry, is_missing(pts, tables));
+}
+
+/**
+ * tessera_pt_mem_use() - note that the VM uses one more table of an object
+ * @pts: the page tables of the VM, locked
+ * @tables: the tables in the object
+ */
+void tessera_pt_mem_use(struct tessera_page_tables *pts, struct tessera_pt_mem *tables)
+{
+	WRITE_ONCE(tables->used, tables->used + 1);
+	if (tables->used == 1)
+		mark_missing(pts, tables);
+}
+
+/**
+ * tessera_pt_mem_unuse() - note that the VM uses one table of an object less
+ * @pts: the page tables of the VM, locked
+ * @tables: the tables in the object
+ */
+void tessera_pt_mem_unuse(struct tessera_page_tables *pts, struct tessera_pt_mem *tables)
+{
+	WRITE_ONCE(tables->used, tables->used - 1);
+	if (!tables->used)
+		mark_missing(pts, tables);
+}
+
+/**
+ * tessera_pt_mem_is_missing() - ask whether page tables have to be brought back
+ * @bo: the object that holds them, reservation held
+ *
+ * The answer may change at any time. tessera_pt_mem_settle() has the last word.
+ *
+ * Return: true if they have to.
+ */
+bool tessera_pt_mem_is_missing(const struct tessera_bo *bo)
+{
+	return bo->tables->pts && is_missing(bo->tables->pts, bo->tables);
+}
+
+/**
+ * tessera_pt_mem_settle() - mark page tables as present or evicted
+ * @bo: the object that holds them, reservation held
+ */
+void tessera_pt_mem_settle(struct tessera_bo *bo)
+{
+	struct tessera_page_tables *pts = bo->tables->pts;
+
+	if (!pts)
+		return;
+	mutex_lock(&pts->lock);
+	mark_missing(pts, bo->tables);
+	mutex_unlock(&pts->lock);
 }
 
 static u64 entry_at(struct tessera_bo *bo, u32 index)
@@ -318,12 +403,24 @@ void tessera_pt_mem_show(struct tessera_bo *bo)
 	struct tessera_page_tables *pts = tables->pts;
 	u32 i;
 
-	if (!pts || tables->placed || !tessera_bo_segment(bo))
+	if (!pts || tables->placed || tessera_residency_serves(bo, true) <= 0)
 		return;
 	tessera_assert(pts->tdev, !tessera_coherence_tracks(bo));
 	mutex_lock(&pts->lock);
 	for (i = 0; i < tables->num; i++)
 		tables->entry[i] = entry_at(bo, i);
 	tables->placed = true;
+	mark_missing(pts, tables);
 	mutex_unlock(&pts->lock);
+}
+
+/**
+ * tessera_pt_mem_hide() - forget the addresses of page tables
+ * @pts: the page tables of the VM, locked
+ * @tables: the tables in the object, whose reservation is held
+ */
+void tessera_pt_mem_hide(struct tessera_page_tables *pts, struct tessera_pt_mem *tables)
+{
+	tables->placed = false;
+	mark_missing(pts, tables);
 }

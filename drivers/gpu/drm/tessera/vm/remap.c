@@ -142,9 +142,6 @@ static void update_residency_entries(struct tessera_bo *bo)
 {
 	struct drm_gpuvm_bo *vm_bo;
 
-	if (tables_space(bo))
-		tessera_residency_entry_set_hidden(tables_space(bo)->resident, bo,
-						   !bo->tables->placed);
 	/* Clear first: another VM of the same file may show the object. */
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
 		tessera_residency_entry_set_hidden(set_of(vm_bo), bo, false);

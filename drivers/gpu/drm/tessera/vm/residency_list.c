@@ -23,7 +23,12 @@
  * the list, and then waits for all armed jobs. A job thus never runs with a
  * listed object missing.
  *
- * Lock order: the object's reservation, then &tessera_resident_set.lock.
+ * An object that holds page tables (vm/pt_mem.c) is missing only if its VM uses
+ * one of the tables. A bind changes that without the object's reservation, so
+ * such an object is marked under &tessera_page_tables.lock of its VM.
+ *
+ * Lock order: the object's reservation, then &tessera_page_tables.lock, then
+ * &tessera_resident_set.lock.
  */
 
 #include <kunit/visibility.h>
@@ -38,7 +43,13 @@
 #include "tessera_device.h"
 #include "vm/vm.h"
 
-static void entry_mark(struct tessera_residency_entry *entry, bool evicted)
+/**
+ * tessera_residency_entry_mark() - mark an object as present or evicted in a
+ * list
+ * @entry: the entry, which stays valid during the call
+ * @evicted: the object is evicted
+ */
+void tessera_residency_entry_mark(struct tessera_residency_entry *entry, bool evicted)
 {
 	struct tessera_resident_set *set = entry->set;
 
@@ -127,7 +138,7 @@ bool tessera_residency_entry_drop(struct tessera_residency_entry *entry, u64 cou
 	WRITE_ONCE(bo->last_use, tessera_residency_next_stamp(tessera_bo_device(bo)));
 	if (!bo->residency.num)
 		tessera_order_update(bo);
-	entry_mark(entry, false);
+	tessera_residency_entry_mark(entry, false);
 	list_del(&entry->node);
 	xa_erase(&entry->set->residency_entries, bo->id);
 	kfree(entry);
@@ -236,7 +247,7 @@ void tessera_residency_entry_set_hidden(struct tessera_resident_set *set,
  * @bo: the object, reservation held; no move is under way
  *
  * An object counts as evicted if jobs cannot use it where it is, or if it is
- * hidden in a VM.
+ * hidden in a VM. tessera_pt_mem_settle() has the rule for page tables.
  */
 void tessera_residency_entry_settle(struct tessera_bo *bo)
 {
@@ -246,12 +257,16 @@ void tessera_residency_entry_settle(struct tessera_bo *bo)
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
+	if (bo->tables) {
+		tessera_pt_mem_settle(bo);
+		return;
+	}
 	/*
 	 * An offered object does not have to be brought back. Reclaiming it
 	 * calls this function again.
 	 */
 	list_for_each_entry(entry, &bo->residency.entries, node)
-		entry_mark(entry, !offered && (!serves || entry->hidden));
+		tessera_residency_entry_mark(entry, !offered && (!serves || entry->hidden));
 }
 
 /**
@@ -262,8 +277,11 @@ void tessera_residency_entry_moves(struct tessera_bo *bo)
 {
 	struct tessera_residency_entry *entry;
 
+	/* tessera_pt_mem_hide() marks these. */
+	if (bo->tables)
+		return;
 	list_for_each_entry(entry, &bo->residency.entries, node)
-		entry_mark(entry, true);
+		tessera_residency_entry_mark(entry, true);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_residency_entry_moves);
 

@@ -195,11 +195,17 @@ static int make_list(struct make *make)
 
 /*
  * An offered object is not brought back. It was on the list of evicted objects
- * because it was moving, or it was offered later.
+ * because it was moving, or it was offered later. Nor are page tables that their
+ * VM does not use any more.
  */
 static bool make_misses(struct make *make, u32 index)
 {
-	return index >= make->num_back || !tessera_bo_is_offered(make->bos.bos[index]);
+	struct tessera_bo *bo = make->bos.bos[index];
+
+	if (bo->tables)
+		return tessera_pt_mem_is_missing(bo);
+
+	return index >= make->num_back || !tessera_bo_is_offered(bo);
 }
 
 static bool make_needs(struct make *make, u32 index)

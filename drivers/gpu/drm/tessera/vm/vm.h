@@ -12,6 +12,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include <drm/drm_gpuvm.h>
@@ -110,6 +111,7 @@ bool tessera_residency_entry_drop(struct tessera_residency_entry *entry, u64 cou
 void tessera_residency_entry_close(struct tessera_bo *bo, struct drm_file *file);
 struct tessera_residency_entry *tessera_residency_entry_find(struct tessera_resident_set *set,
 							     const struct tessera_bo *bo);
+void tessera_residency_entry_mark(struct tessera_residency_entry *entry, bool evicted);
 void tessera_residency_entry_set_hidden(struct tessera_resident_set *set,
 					const struct tessera_bo *bo, bool hidden);
 void tessera_residency_entry_moves(struct tessera_bo *bo);
@@ -204,6 +206,11 @@ struct tessera_pt_mem {
 	 * &tessera_page_tables.lock
 	 */
 	bool placed;
+	/**
+	 * @used: number of tables in @bo that the VM's tree has; under
+	 * &tessera_page_tables.lock
+	 */
+	u32 used;
 	/** @num: number of tables that fit into @bo */
 	u32 num;
 	/**
@@ -253,10 +260,15 @@ static inline struct tessera_pt_page *to_tessera_pt_page(const struct tessera_pt
 struct tessera_pt_page *tessera_pt_page_create(struct tessera_page_tables *pts);
 void tessera_pt_page_destroy_list(struct tessera_page_tables *pts, struct list_head *tables);
 void tessera_vm_leave_fence(struct drm_gem_object *obj, struct dma_fence *fence);
+void tessera_pt_mem_init(struct tessera_page_tables *pts);
 void tessera_pt_mem_close(struct tessera_page_tables *pts, struct dma_fence *fence);
 void tessera_pt_mem_free(struct list_head *list);
-void tessera_pt_mem_trim(struct tessera_page_tables *pts);
+void tessera_pt_mem_use(struct tessera_page_tables *pts, struct tessera_pt_mem *tables);
+void tessera_pt_mem_unuse(struct tessera_page_tables *pts, struct tessera_pt_mem *tables);
+bool tessera_pt_mem_is_missing(const struct tessera_bo *bo);
+void tessera_pt_mem_settle(struct tessera_bo *bo);
 void tessera_pt_mem_show(struct tessera_bo *bo);
+void tessera_pt_mem_hide(struct tessera_page_tables *pts, struct tessera_pt_mem *tables);
 
 /* vm/pt_write.c */
 int tessera_pt_write(struct tessera_paging_batch *batch, const struct tessera_pt_page *table);
@@ -342,6 +354,11 @@ struct tessera_page_tables {
 	 * under @slots
 	 */
 	struct list_head memory;
+	/**
+	 * @trim: frees the objects in @memory that hold no table; disabled when
+	 * the VM is destroyed
+	 */
+	struct work_struct trim;
 	/**
 	 * @lost: the device's copy of the tables may be stale; the VM runs no
 	 * further jobs
