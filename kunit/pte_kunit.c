@@ -7,6 +7,7 @@
 #define GART	(TSR_SEGF_APERTURE | TSR_SEGF_CACHE_COHERENT | TSR_SEGF_CPU_CACHED)
 #define NONCOH	(TSR_SEGF_APERTURE | TSR_SEGF_CPU_CACHED)
 #define AGP_RO	(TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY | TSR_SEGF_CACHE_COHERENT)
+#define UMA	(TSR_SEGF_UMA | TSR_SEGF_CACHE_COHERENT)
 
 struct encode_case {
 	const char *name;
@@ -38,7 +39,9 @@ static const struct encode_case encode_cases[] = {
 	{ "highest address", U64_MAX, GART, false, -EINVAL, 0 },
 	{ "address inside a page", 0x123008, GART, false, -EINVAL, 0 },
 	{ "last byte of a page", 0x123fff, GART, false, -EINVAL, 0 },
-	{ "memory segment", 0x123000, TSR_SEGF_CPU_VISIBLE, false, -EINVAL, 0 },
+	{ "SEG-36 cacheable page in a UMA segment", 0x123000, UMA, true, 0,
+	  0x123000 | TSR_APTE_VALID | TSR_APTE_WRITE | TSR_APTE_CACHED | TSR_APTE_COHERENT },
+	{ "segment in VRAM", 0x123000, TSR_SEGF_CPU_VISIBLE, false, -EINVAL, 0 },
 	{ "no flags", 0x123000, 0, false, -EINVAL, 0 },
 };
 

@@ -13,6 +13,7 @@
 #define HIDDEN		TSR_SEGF_HOST_APERTURE
 #define AGP_RO		(TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY)
 #define GART		(TSR_SEGF_APERTURE | TSR_SEGF_CACHE_COHERENT | TSR_SEGF_CPU_CACHED)
+#define UMA		(TSR_SEGF_UMA | TSR_SEGF_CACHE_COHERENT)
 
 struct flag_case {
 	const char *name;
@@ -46,6 +47,12 @@ static const struct flag_case flag_cases[] = {
 	{ "swizzling ranges out of the CPU's sight", TSR_SEGF_SWIZZLE_RANGES, -EINVAL },
 	{ "swizzling ranges of an aperture", MEMORY | TSR_SEGF_APERTURE, -EINVAL },
 	{ "preserved over standby", TSR_SEGF_PRESERVED_STANDBY, 0 },
+	{ "SEG-36 UMA", UMA, 0 },
+	{ "SEG-36 UMA that is not snooped", TSR_SEGF_UMA, -EINVAL },
+	{ "SEG-36 UMA aperture", UMA | TSR_SEGF_APERTURE, -EINVAL },
+	{ "SEG-36 UMA and CPU visible", UMA | TSR_SEGF_CPU_VISIBLE, -EINVAL },
+	{ "SEG-36 UMA behind a host aperture", UMA | TSR_SEGF_HOST_APERTURE, -EINVAL },
+	{ "SEG-36 UMA preserved over standby", UMA | TSR_SEGF_PRESERVED_STANDBY, -EINVAL },
 	{ "unknown flag", TSR_SEGF_ALL + 1, -EINVAL },
 	{ "highest bit", BIT(31), -EINVAL },
 };
@@ -327,6 +334,34 @@ static void test_alloc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_segment_alloc_check(default_descs, 4, &c->alloc), c->ret);
 }
 
+static const struct alloc_case uma_cases[] = {
+	{ "SEG-36 in UMA memory", 0, { .size = 4096, .supported = BIT(5) } },
+	{ "SEG-36 accessible in UMA memory", 0, { .size = 4096, .supported = BIT(5), CPU } },
+	{ "SEG-36 accessible in UMA and hidden memory", 0,
+	  { .size = 4096, .supported = BIT(2) | BIT(5), CPU } },
+	{ "SEG-36 swizzled and accessible in UMA memory", -EINVAL,
+	  { .size = 4096, .supported = BIT(1) | BIT(5), .layout = TSR_LAYOUT_TILE4K, .pitch = 128,
+	    CPU } },
+	{ "SEG-36 swizzled in UMA memory, not accessible", 0,
+	  { .size = 4096, .supported = BIT(5), .layout = TSR_LAYOUT_MORTON, .pitch = 128 } },
+	{ "SEG-36 SEG-29 evict to UMA memory", -EINVAL,
+	  { .size = 4096, .supported = BIT(1), .evict_to = BIT(5) } },
+};
+
+KUNIT_ARRAY_PARAM_DESC(uma, uma_cases, name);
+
+static void test_alloc_uma(struct kunit *test)
+{
+	static const struct tessera_segment_desc descs[] = {
+		VRAM, VRAM_HIDDEN, SEG_AGP, SEG_GART,
+		SEG(5, UMA, 0xc0000000, 64 * MIB, "uma"),
+	};
+	const struct alloc_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, tessera_segment_alloc_check(descs, ARRAY_SIZE(descs), &c->alloc),
+			c->ret);
+}
+
 /*
  * SEG-30: an allocation above the commit limit is refused, even if the segment
  * is large enough.
@@ -340,6 +375,23 @@ static void test_alloc_commit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_segment_alloc_check(&desc, 1, &alloc), 0);
 	alloc.size += TSR_PAGE_SIZE;
 	KUNIT_EXPECT_EQ(test, tessera_segment_alloc_check(&desc, 1, &alloc), -E2BIG);
+}
+
+/* SEG-36: a UMA segment is no larger than half of the machine's memory. */
+static void test_limit(struct kunit *test)
+{
+	struct tessera_segment_desc uma = SEG(5, UMA, 0xc0000000, 64 * MIB, "uma");
+	struct tessera_segment_desc vram = VRAM, gart = SEG_GART;
+
+	tessera_segment_desc_limit(&uma, 128 * MIB);
+	KUNIT_EXPECT_EQ(test, uma.commit_limit, 64 * MIB);
+	tessera_segment_desc_limit(&uma, 63 * MIB + 4097);
+	KUNIT_EXPECT_EQ(test, uma.commit_limit, 63 * MIB / 2);
+	KUNIT_EXPECT_EQ(test, uma.size, 64 * MIB);
+	tessera_segment_desc_limit(&vram, MIB);
+	KUNIT_EXPECT_EQ(test, vram.commit_limit, vram.size);
+	tessera_segment_desc_limit(&gart, MIB);
+	KUNIT_EXPECT_EQ(test, gart.commit_limit, gart.size);
 }
 
 /* SEG-11: six valid preferences are refused because of their number. */
@@ -377,7 +429,9 @@ static struct kunit_case segment_desc_cases[] = {
 	KUNIT_CASE(test_count),
 	KUNIT_CASE(test_windows_overlap),
 	KUNIT_CASE_PARAM(test_alloc, alloc_gen_params),
+	KUNIT_CASE_PARAM(test_alloc_uma, uma_gen_params),
 	KUNIT_CASE(test_alloc_commit),
+	KUNIT_CASE(test_limit),
 	KUNIT_CASE(test_six_preferred),
 	KUNIT_CASE(test_set),
 	{ }

@@ -44,7 +44,7 @@ typedef struct TesseraSegment {
     uint32_t page_size;
     char name[TSR_SEG_NAME_BYTES];
     uint64_t vram_offset;       /* memory: offset in the VRAM block */
-    uint64_t *ptes;             /* aperture: TSR_APTE_*, atomic */
+    uint64_t *ptes;             /* aperture, UMA: TSR_APTE_*, atomic */
     uint32_t num_pages;
 } TesseraSegment;
 
@@ -201,6 +201,7 @@ typedef enum TesseraSegmentKind {
     TESSERA_INVISIBLE,
     TESSERA_READ_ONLY,
     TESSERA_GART,
+    TESSERA_UMA,
     TESSERA_SEGMENT_KINDS,
 } TesseraSegmentKind;
 

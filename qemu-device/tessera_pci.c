@@ -488,7 +488,7 @@ static const Property tessera_properties[] = {
 static const char *const property_docs[][2] = {
     { "segments",
       "KIND:SIZE[:COMMIT]/..., the segments in the order of their numbers, "
-      "of kinds vram, vram-hidden, agp-ro and gart; instead of their sizes" },
+      "of kinds vram, vram-hidden, agp-ro, gart and uma; instead of sizes" },
     { "vram-size", "CPU-visible VRAM (segment 1), default 64M" },
     { "memdev", "Backend whose memory all VRAM is; default: the device's own" },
     { "vram-hidden-size",

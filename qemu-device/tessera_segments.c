@@ -29,6 +29,7 @@ static const struct {
                             TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY },
     [TESSERA_GART] = { "gart", "gart",
                        TSR_SEGF_APERTURE | TSR_SEGF_CPU_CACHED },
+    [TESSERA_UMA] = { "uma", "uma", TSR_SEGF_UMA },
 };
 
 /* ---- Configuration ------------------------------------------------------- */
@@ -36,6 +37,12 @@ static const struct {
 static bool is_aperture(const TesseraSegmentConfig *seg)
 {
     return kinds[seg->kind].flags & TSR_SEGF_APERTURE;
+}
+
+/* A page table names the system pages of the segment. */
+static bool shows_pages(const TesseraSegmentConfig *seg)
+{
+    return kinds[seg->kind].flags & (TSR_SEGF_APERTURE | TSR_SEGF_UMA);
 }
 
 static void add(TesseraConfig *c, TesseraSegmentKind kind, uint64_t size,
@@ -66,11 +73,16 @@ static bool check_segment(const TesseraConfig *c,
     g_autofree char *size = g_strdup_printf("the size of %s", kind);
     g_autofree char *commit = g_strdup_printf("the commit limit of %s", kind);
 
-    if (!is_aperture(seg)) {
-        if (seg->commit != seg->size) {
-            error_setg(errp, "tessera: only apertures have a commit limit");
-            return false;
-        }
+    if (!is_aperture(seg) && seg->commit != seg->size) {
+        error_setg(errp, "tessera: only apertures have a commit limit");
+        return false;
+    }
+    /* CPUs use such memory through their caches, past the device. */
+    if (seg->kind == TESSERA_UMA && !c->io_coherent) {
+        error_setg(errp, "tessera: a uma segment needs io-coherent=on");
+        return false;
+    }
+    if (!shows_pages(seg)) {
         return tessera_check_size(size, seg->size, c->page_size,
                                   MAX_SEGMENT_BYTES, c->page_size, errp);
     }
@@ -95,7 +107,7 @@ static bool parse_one(TesseraConfig *c, const char *text, Error **errp)
         qemu_strtosz(part[1], NULL, &size) ||
         (n == 3 && (qemu_strtosz(part[2], NULL, &commit) || !commit))) {
         error_setg(errp, "tessera: segments has '%s', not vram, vram-hidden, "
-                   "agp-ro or gart with :SIZE or :SIZE:COMMIT", text);
+                   "agp-ro, gart or uma with :SIZE or :SIZE:COMMIT", text);
         return false;
     }
     add(c, kind, size, commit);
@@ -225,10 +237,10 @@ static void build_table(TesseraState *s)
             .base = next,
             .size = want->size,
             .commit = want->commit,
-            .page_size = is_aperture(want) ? TSR_PAGE_SIZE : c->page_size,
+            .page_size = shows_pages(want) ? TSR_PAGE_SIZE : c->page_size,
         };
         name_segment(seg, want->kind, ++count[want->kind]);
-        if (is_aperture(want)) {
+        if (shows_pages(want)) {
             seg->num_pages = want->size >> TSR_PAGE_SHIFT;
             seg->ptes = g_new0(uint64_t, seg->num_pages);
         }

@@ -271,7 +271,8 @@
 #define TSR_SEGF_HOST_APERTURE_CACHED	0x00000040
 #define TSR_SEGF_SWIZZLE_RANGES		0x00000080 /* swizzling ranges work here */
 #define TSR_SEGF_PRESERVED_STANDBY	0x00000100 /* contents survive suspend */
-#define TSR_SEGF_ALL			0x000001ff
+#define TSR_SEGF_UMA			0x00000200 /* memory: made of system pages */
+#define TSR_SEGF_ALL			0x000003ff
 #define TSR_SEG_BASE_LO			0x08	/* GPU address, page aligned */
 #define TSR_SEG_BASE_HI			0x0c
 #define TSR_SEG_SIZE_LO			0x10	/* bytes, a multiple of the page size */

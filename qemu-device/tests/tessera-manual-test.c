@@ -966,6 +966,8 @@ static void test_properties(void)
         "'num-slots': 0", "'num-slots': 4097",
         "'max-ib-bytes': 0", "'max-ib-bytes': 5000",
         "'max-ib-bytes': 268439552", "'x-descriptor-fault': 'other'",
+        "'segments': 'uma:1M'", "'segments': 'vram:1M/uma:1M:64K'",
+        "'segments': 'vram:1M/uma:100'",
     };
     TsrTest *t = tsr_start("");
 

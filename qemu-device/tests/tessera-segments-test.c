@@ -189,6 +189,108 @@ static void test_swizzle_range(void)
     check_range(MIXED ",strict=on");
 }
 
+#define UMA "segments=vram:1M/uma:2M/gart:1M,firmware-size=1M"
+#define UMA_BYTES (2 * MiB)
+
+/* SEG-36: a UMA segment is memory, and not an aperture. */
+static void test_uma_descriptor(void)
+{
+    TsrTest *t = tsr_start(UMA ",page-size=64K");
+
+    g_assert_cmphex(tsr_r32(t, TSR_SEG(1) + TSR_SEG_FLAGS), ==,
+                    TSR_SEGF_UMA | TSR_SEGF_CACHE_COHERENT);
+    g_assert_cmphex(tsr_r64(t, TSR_SEG(1) + TSR_SEG_SIZE_LO), ==, UMA_BYTES);
+    g_assert_cmphex(tsr_r64(t, TSR_SEG(1) + TSR_SEG_COMMIT_LO), ==, UMA_BYTES);
+    g_assert_cmpuint(tsr_r32(t, TSR_SEG(1) + TSR_SEG_PAGE_SIZE), ==, 4096);
+    check_name(t, 1, "uma");
+    tsr_stop(t);
+}
+
+static void map_uma(TsrTest *t, uint32_t first, const uint64_t *ptes,
+                    uint32_t num)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+
+    tsr_map(c, 2, first, num, tsr_list(t, ptes, num));
+    tsr_run_ok(t, PAGING, c);
+}
+
+/*
+ * SEG-36: the memory consists of the guest's pages. Two scattered pages are
+ * contiguous for a FILL, and the segment's last page works.
+ */
+static void test_uma_pages(void)
+{
+    const uint64_t bits = TSR_APTE_VALID | TSR_APTE_WRITE;
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(UMA ",strict=on");
+    uint64_t ram = tsr_alloc(t, 4 * 4096), base = tsr_seg_base(t, 2);
+    uint64_t ptes[2] = { (ram + 8192) | bits, ram | bits };
+    uint32_t word;
+
+    qtest_memset(t->qts, ram, 0x11, 4 * 4096);
+    map_uma(t, 0, ptes, 2);
+    map_uma(t, UMA_BYTES / 4096 - 1, ptes, 1);
+    tsr_bind_buffer(c, 0, base, 8192, TSR_FORMAT_R32,
+                    TSR_SURF_READ | TSR_SURF_WRITE);
+    tsr_fill(c, 0, 1024 - 1, 0, 2, 1, 0x22222222);
+    tsr_run_ok(t, RENDER, c);
+    g_assert_cmphex(qtest_readl(t->qts, ram + 8192 + 4092), ==, 0x22222222);
+    g_assert_cmphex(qtest_readl(t->qts, ram), ==, 0x22222222);
+    g_assert_cmphex(qtest_readl(t->qts, ram + 4), ==, 0x11111111);
+    g_assert_cmphex(qtest_readl(t->qts, ram + 4096), ==, 0x11111111);
+    /* What the CPU writes is there at once: nothing was copied. */
+    qtest_writel(t->qts, ram + 8192, 0x33333333);
+    tsr_gpu_read(t, base + UMA_BYTES - 4096, &word, 4);
+    g_assert_cmphex(word, ==, 0x33333333);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* SEG-36: the memory is snooped, so a device that never snoops has none. */
+static void test_uma_coherence(void)
+{
+    TsrTest *t = tsr_start(UMA);
+    uint64_t pte = tsr_alloc(t, 4096) | TSR_APTE_VALID | TSR_APTE_WRITE |
+                   TSR_APTE_CACHED | TSR_APTE_COHERENT;
+    QDict *rsp;
+
+    map_uma(t, 0, &pte, 1);
+    tsr_expect_no_errors(t);
+    rsp = qtest_qmp(t->qts, "{'execute': 'device_add', 'arguments': {"
+                    "'driver': 'tessera', 'segments': 'vram:1M/uma:1M', "
+                    "'io-coherent': false}}");
+    g_assert_cmpstr(qdict_get_str(qdict_get_qdict(rsp, "error"), "desc"), ==,
+                    "tessera: a uma segment needs io-coherent=on");
+    qobject_unref(rsp);
+    tsr_stop(t);
+}
+
+/*
+ * SEG-36: nothing that only VRAM can do works on a UMA segment, and a page
+ * that is not mapped shows the dummy page.
+ */
+static void test_uma_limits(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(UMA ",strict=on");
+    uint64_t base = tsr_seg_base(t, 2), dummy = tsr_alloc(t, 4096);
+    uint8_t got;
+
+    qtest_memset(t->qts, dummy, 0xdd, 4096);
+    tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, dummy);
+    tsr_page_fill(c, 0, base, 4096);
+    tsr_run_err(t, PAGING, c, TSR_ERR_SEGMENT);
+    c->n = 0;
+    tsr_mark(c, TSR_MARK_ALLOCATED, base, 4096);
+    tsr_run_err(t, PAGING, c, TSR_ERR_SEGMENT);
+    tsr_err_clear(t);
+    tsr_gpu_read(t, base + 4096, &got, 1);
+    g_assert_cmphex(got, ==, 0xdd);
+    tsr_expect_errors(t, TSR_ERR_STRICT_DUMMY, 1);
+    tsr_stop(t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -198,5 +300,11 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/segments/SEG-5-SEG-34-apertures", test_apertures);
     qtest_add_func("/tessera/segments/SEG-34-swizzle-range",
                    test_swizzle_range);
+    qtest_add_func("/tessera/segments/SEG-36-uma-descriptor",
+                   test_uma_descriptor);
+    qtest_add_func("/tessera/segments/SEG-36-uma-pages", test_uma_pages);
+    qtest_add_func("/tessera/segments/SEG-36-uma-coherence",
+                   test_uma_coherence);
+    qtest_add_func("/tessera/segments/SEG-36-uma-limits", test_uma_limits);
     return g_test_run();
 }

@@ -355,6 +355,51 @@ static void expect_refused(TsrTest *t, const char *path, const char *props)
     tsr_stop(to);
 }
 
+/* SEG-36: the pages of a UMA segment are the guest's; its table migrates. */
+static void test_uma(void)
+{
+    const char *props = "segments=vram:4M/uma:4M,firmware-size=1M,strict=on";
+    g_autofree char *path = tsr_state_file(), *status = NULL;
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(props), *to;
+    uint64_t uma = tsr_seg_base(t, 2), ram = tsr_alloc(t, 3 * 4096), dummy;
+    const uint64_t bits = TSR_APTE_VALID | TSR_APTE_WRITE | TSR_APTE_CACHED |
+                          TSR_APTE_COHERENT;
+    uint64_t ptes[2] = { (ram + 4096) | bits, ram | bits };
+    uint32_t word;
+
+    qtest_memset(t->qts, ram, 0x11, 3 * 4096);
+    dummy = ram + 2 * 4096;
+    tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, dummy);
+    tsr_map(c, 2, 1022, 2, tsr_list(t, ptes, 2));
+    tsr_run_ok(t, PAGING, c);
+    c->n = 0;
+    tsr_bind_buffer(c, 0, uma + 1022 * 4096, 8192, TSR_FORMAT_R32, RW);
+    tsr_fill(c, 0, 1024 - 1, 0, 2, 1, 0x22222222);
+    tsr_run_ok(t, RENDER, c);
+
+    tsr_save(t, path);
+    /* An aperture with the same table is another segment. */
+    expect_refused(t, path, "segments=vram:4M/gart:4M,firmware-size=1M,"
+                   "strict=on");
+    to = tsr_load(t, props, path, &status);
+    g_assert_cmpstr(status, ==, "completed");
+    unlink(path);
+    tsr_stop(t);
+    t = to;
+    g_assert_cmphex(qtest_readl(t->qts, ram + 8188), ==, 0x22222222);
+    g_assert_cmphex(qtest_readl(t->qts, ram), ==, 0x22222222);
+    tsr_gpu_read(t, uma + 1023 * 4096, &word, 4);
+    g_assert_cmphex(word, ==, 0x22222222);
+    tsr_gpu_write(t, uma + 1023 * 4096 + 4, "abcd", 4);
+    g_assert_cmphex(qtest_readl(t->qts, ram + 4), ==, 0x64636261);
+    tsr_expect_no_errors(t);
+    tsr_gpu_read(t, uma + 1021 * 4096, &word, 4);
+    g_assert_cmphex(word, ==, 0x11111111);
+    tsr_expect_errors(t, TSR_ERR_STRICT_DUMMY, 1);
+    tsr_stop(t);
+}
+
 /* A device with other properties refuses the state. */
 static void test_mismatch(void)
 {
@@ -473,6 +518,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/vmstate/tables", test_tables);
     qtest_add_func("/tessera/vmstate/hung-and-halted", test_hung_and_halted);
     qtest_add_func("/tessera/vmstate/mismatch", test_mismatch);
+    qtest_add_func("/tessera/vmstate/SEG-36-uma", test_uma);
     qtest_add_func("/tessera/vmstate/past-caches", test_past_caches);
     qtest_add_func("/tessera/vmstate/damaged", test_damaged);
     return g_test_run();

@@ -185,8 +185,15 @@ const struct drm_tessera_query_segment *tsr_seg_visible(struct tsr_device *dev)
 
 const struct drm_tessera_query_segment *tsr_seg_hidden(struct tsr_device *dev)
 {
-	return find_seg(dev, DRM_TESSERA_SEGMENT_APERTURE | DRM_TESSERA_SEGMENT_CPU_VISIBLE, 0,
-			"CPU-invisible memory");
+	return find_seg(dev,
+			DRM_TESSERA_SEGMENT_APERTURE | DRM_TESSERA_SEGMENT_CPU_VISIBLE |
+				DRM_TESSERA_SEGMENT_UMA,
+			0, "CPU-invisible memory");
+}
+
+const struct drm_tessera_query_segment *tsr_seg_uma(struct tsr_device *dev)
+{
+	return find_seg(dev, DRM_TESSERA_SEGMENT_UMA, DRM_TESSERA_SEGMENT_UMA, "UMA memory");
 }
 
 const struct drm_tessera_query_segment *tsr_seg_ro(struct tsr_device *dev)

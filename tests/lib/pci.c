@@ -171,7 +171,7 @@ static void read_segment(const volatile uint32_t *bar, struct drm_tessera_query_
 	const uint32_t told = DRM_TESSERA_SEGMENT_APERTURE | DRM_TESSERA_SEGMENT_CPU_VISIBLE |
 			      DRM_TESSERA_SEGMENT_GPU_READ_ONLY |
 			      DRM_TESSERA_SEGMENT_CACHE_COHERENT | DRM_TESSERA_SEGMENT_CPU_CACHED |
-			      DRM_TESSERA_SEGMENT_HOST_APERTURE;
+			      DRM_TESSERA_SEGMENT_HOST_APERTURE | DRM_TESSERA_SEGMENT_UMA;
 
 	seg->id = reg32(bar, TSR_SEG_ID);
 	seg->flags = reg32(bar, TSR_SEG_FLAGS) & told;

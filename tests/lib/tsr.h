@@ -61,6 +61,7 @@ uint64_t tsr_guest_errors(struct tsr_device *dev);
 /* Segments by kind. They skip the test if the device has no such segment. */
 const struct drm_tessera_query_segment *tsr_seg_visible(struct tsr_device *dev);
 const struct drm_tessera_query_segment *tsr_seg_hidden(struct tsr_device *dev);
+const struct drm_tessera_query_segment *tsr_seg_uma(struct tsr_device *dev);
 const struct drm_tessera_query_segment *tsr_seg_ro(struct tsr_device *dev);
 const struct drm_tessera_query_segment *tsr_seg_gart(struct tsr_device *dev);
 /*

@@ -109,6 +109,7 @@ int tessera_bo_desc_init(const struct tessera_device *dev, struct tessera_bo_des
 	const uint32_t visible = DRM_TESSERA_SEGMENT_CPU_VISIBLE;
 	const uint32_t read_only = DRM_TESSERA_SEGMENT_GPU_READ_ONLY;
 	const uint32_t cached = DRM_TESSERA_SEGMENT_CPU_CACHED;
+	const uint32_t uma = DRM_TESSERA_SEGMENT_UMA;
 
 	*desc = (struct tessera_bo_desc){ .size = size };
 	if (!size)
@@ -116,8 +117,9 @@ int tessera_bo_desc_init(const struct tessera_device *dev, struct tessera_bo_des
 	switch (usage) {
 	case TESSERA_USAGE_TEXTURE:
 	case TESSERA_USAGE_RENDER_TARGET:
-		desc_prefer(desc,
-			    tessera_device_segment_set(dev, 0, aperture | visible | read_only));
+		desc_prefer(desc, tessera_device_segment_set(dev, 0,
+							     aperture | visible | read_only | uma));
+		desc_prefer(desc, tessera_device_segment_set(dev, uma, read_only));
 		desc_prefer(desc, tessera_device_segment_set(dev, visible, aperture | read_only));
 		if (view && view->layout != TSR_LAYOUT_LINEAR) {
 			desc->layout = view->layout;
@@ -127,6 +129,7 @@ int tessera_bo_desc_init(const struct tessera_device *dev, struct tessera_bo_des
 	case TESSERA_USAGE_STAGING:
 		desc->flags = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 		desc_prefer(desc, tessera_device_segment_set(dev, aperture | cached, read_only));
+		desc_prefer(desc, tessera_device_segment_set(dev, uma, read_only));
 		if (desc->supported)
 			break;
 		desc->flags = DRM_TESSERA_BO_CPU_ACCESS;
@@ -138,6 +141,7 @@ int tessera_bo_desc_init(const struct tessera_device *dev, struct tessera_bo_des
 		desc->flags = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_GPU_READ_ONLY;
 		desc_prefer(desc, tessera_device_segment_set(dev, aperture | read_only, 0));
 		desc_prefer(desc, tessera_device_segment_set(dev, aperture, 0));
+		desc_prefer(desc, tessera_device_segment_set(dev, uma, 0));
 		if (!desc->supported)
 			desc_prefer(desc, tessera_device_segment_set(dev, visible, 0));
 		break;

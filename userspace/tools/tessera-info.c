@@ -30,6 +30,7 @@ static const struct flag_name segment_names[] = {
 	{ DRM_TESSERA_SEGMENT_CACHE_COHERENT, "cache-coherent" },
 	{ DRM_TESSERA_SEGMENT_CPU_CACHED, "cpu-cached" },
 	{ DRM_TESSERA_SEGMENT_HOST_APERTURE, "host-aperture" },
+	{ DRM_TESSERA_SEGMENT_UMA, "uma" },
 	{ 0 },
 };
 

@@ -288,6 +288,8 @@ struct drm_tessera_query_device {
 #define DRM_TESSERA_SEGMENT_CPU_CACHED		(1U << 4) /* system pages may be CPU-cached */
 /* reachable through the CPU host aperture */
 #define DRM_TESSERA_SEGMENT_HOST_APERTURE	(1U << 5)
+/* memory that consists of system pages, cached for the CPU and snooped */
+#define DRM_TESSERA_SEGMENT_UMA			(1U << 9)
 
 /**
  * struct drm_tessera_query_segment - one segment; constant after probe
@@ -302,8 +304,8 @@ struct drm_tessera_query_segment {
 	/** @size: size of the segment */
 	__u64 size;
 	/**
-	 * @commit_limit: maximum resident bytes; for a memory segment equal to
-	 * @size
+	 * @commit_limit: maximum resident bytes; equal to @size for VRAM, at
+	 * most half of the machine's memory for a UMA segment
 	 */
 	__u64 commit_limit;
 	/** @page_size: granularity of placements */
@@ -389,7 +391,10 @@ struct drm_tessera_query_client {
 };
 
 #define DRM_TESSERA_BO_CPU_ACCESS	(1U << 0) /* may be mapped by the CPU */
-/* CPU mappings of system pages are cached; needs CPU_ACCESS */
+/*
+ * CPU mappings of system pages are cached; needs CPU_ACCESS. They are cached
+ * without the flag if the object supports a UMA segment.
+ */
 #define DRM_TESSERA_BO_CPU_CACHED	(1U << 1)
 #define DRM_TESSERA_BO_GPU_READ_ONLY	(1U << 2) /* no submission may list it as written */
 /* BO_INFO only: the linear object of BO_CREATE_TWINS */
@@ -445,11 +450,11 @@ struct drm_tessera_query_client {
  *   EXPLICIT_SYNC without CPU_CACHED; @vm not zero without VM_PRIVATE;
  *   VM_PRIVATE with CPU_ACCESS and a swizzled layout.
  * - -EINVAL, unreachable: CPU_ACCESS where @supported has a memory segment that
- *   the CPU cannot see and no aperture segment; only read-only apertures
+ *   the CPU cannot see and no aperture or UMA segment; only read-only apertures
  *   without GPU_READ_ONLY.
  * - -EINVAL, layout: an unknown layout; a swizzled layout with a bad size or
  *   pitch (also above 65536), or with CPU_ACCESS where @supported has an
- *   aperture segment, see &struct drm_tessera_bo_create_twins.
+ *   aperture or UMA segment, see &struct drm_tessera_bo_create_twins.
  */
 struct drm_tessera_bo_create {
 	/** @size: bytes, a multiple of the page size */
@@ -850,10 +855,10 @@ struct drm_tessera_bo_wait {
  *
  * Locks are counted per object and open file. Closing the file, or a handle of
  * the object, releases them. If an object was in no segment when it was locked
- * and supports memory segments only, the lock keeps it out of them (LOCK-22).
- * While it is locked, SUBMIT and MAKE_RESIDENT of the same open file return
- * -EBUSY for it, and so does a commit that shows a framebuffer which that file
- * has made of it. Other files may move it and show it.
+ * and supports VRAM only, the lock keeps it out of VRAM (LOCK-22). While it is
+ * locked, SUBMIT and MAKE_RESIDENT of the same open file return -EBUSY for it,
+ * and so does a commit that shows a framebuffer which that file has made of it.
+ * Other files may move it and show it.
  *
  * Errors, with nothing locked:
  *
@@ -916,28 +921,28 @@ struct drm_tessera_unlock {
  * BO_CPU_CACHED can always be locked: at its place if the CPU can see that,
  * else in an aperture or in system memory.
  *
- * The CPU cannot see a BO_CPU_CACHED object in a memory segment. Such an object
- * moves out of the segment if it supports an aperture, and stays out of memory
- * segments until it is unlocked. The same holds for an object without
- * BO_CPU_ACCESS. The CPU sees the bytes of the latter in system memory, in the
- * order that they had in the memory segment. Its mappings show nothing while no
- * lock is held: accesses raise SIGBUS.
+ * In an aperture or a UMA segment the CPU sees the pages of any object. It
+ * cannot see a BO_CPU_CACHED object in VRAM. Such an object moves out of its
+ * segment if it supports an aperture or a UMA segment, and stays out of VRAM
+ * until it is unlocked. The same holds for an object without BO_CPU_ACCESS. The
+ * CPU sees the bytes of the latter in system memory, in the order that they had
+ * in VRAM. Its mappings show nothing while no lock is held: accesses raise
+ * SIGBUS.
  *
  * Locks are counted and released like those of &struct drm_tessera_lock, but
  * counted separately. SUBMIT and MAKE_RESIDENT return -EBUSY for an object that
  * the same open file has locked and that cannot move to where a job could use
- * it. Such an object either supports memory segments only and was in none when
- * it was locked, or it has to stay out of memory segments. Other files may move
- * it. A commit returns -EBUSY for a framebuffer that the file has made of such
- * an object.
+ * it. Such an object either supports VRAM only and was in no segment when it
+ * was locked, or it has to stay out of VRAM. Other files may move it. A commit
+ * returns -EBUSY for a framebuffer that the file has made of such an object.
  *
  * Errors, with nothing locked:
  *
  * - -ENOENT: unknown handle.
  * - -EINVAL: @flags not zero, or an offered object.
  * - -EPERM: an object of BO_FROM_USER.
- * - -EOPNOTSUPP: the object would have to leave a memory segment and supports
- *   no aperture.
+ * - -EOPNOTSUPP: the object would have to leave VRAM and supports no aperture
+ *   and no UMA segment.
  * - -EBUSY: a swizzled object is locked with LOCK_ACQUIRE_RANGE.
  * - -EIO: the object is lost.
  */

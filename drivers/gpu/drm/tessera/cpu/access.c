@@ -2,12 +2,12 @@
 /**
  * DOC: CPU access
  *
- * Decide how the CPU sees part of an object. An object in system memory or in
- * an aperture is seen through its system pages (SWZ-5), an object in a memory
- * segment through a CPU window (cpu/window.c). If there is no such view, the
- * object is evicted first (SWZ-9). The contents are valid only when all moves
- * of the object are done and none of them failed. Until then its memory may
- * hold data of a previous owner.
+ * Decide how the CPU sees part of an object. An object in system memory, in an
+ * aperture or in a UMA segment is seen through its system pages (SWZ-5,
+ * SEG-36), an object in VRAM through a CPU window (cpu/window.c). If there is
+ * no such view, the object is evicted first (SWZ-9). The contents are valid
+ * only when all moves of the object are done and none of them failed. Until
+ * then its memory may hold data of a previous owner.
  *
  * The page fault handler and the kernel's own accesses (ptrace,
  * /proc/<pid>/mem) use these functions. They drop the reservation while they
@@ -61,7 +61,7 @@ int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw
 	 * The placement may still hold bytes of its previous owner. Open no
 	 * window before the moves are done.
 	 */
-	if (tessera_segment_is_memory(tessera_bo_segment(bo)) && !READ_ONCE(tdev->memory_lost) &&
+	if (tessera_segment_is_vram(tessera_bo_segment(bo)) && !READ_ONCE(tdev->memory_lost) &&
 	    !dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL))
 		return -EINPROGRESS;
 
@@ -223,7 +223,7 @@ static int access_bytes(struct tessera_bo *bo, u64 offset, void *buf, int len, b
 		if (write)
 			tessera_residency_written(bo);
 		tessera_coherence_for_cpu_pages(bo, offset >> PAGE_SHIFT, 1, write);
-		ret = tessera_segment_is_memory(tessera_bo_segment(bo)) ?
+		ret = tessera_segment_is_vram(tessera_bo_segment(bo)) ?
 		      access_io(bo, offset, buf, part, write) :
 		      access_page(bo, offset, buf, part, write);
 	}

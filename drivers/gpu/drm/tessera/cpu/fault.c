@@ -50,7 +50,7 @@ static void cpu_fault_trace(struct tessera_bo *bo, struct vm_fault *vmf, bool du
 static pgprot_t cpu_fault_prot(struct tessera_bo *bo, const struct vm_fault *vmf)
 {
 	bool write = (vmf->flags & FAULT_FLAG_WRITE) ||
-		     tessera_segment_is_memory(tessera_bo_segment(bo));
+		     tessera_segment_is_vram(tessera_bo_segment(bo));
 
 	return write && tessera_coherence_tracks(bo) ? vm_get_page_prot(vmf->vma->vm_flags) :
 						       vmf->vma->vm_page_prot;

@@ -34,9 +34,9 @@ static int lock2_leave_memory(struct tessera_bo *bo)
 		return -EIO;
 	if (tessera_bo_is_offered(bo))
 		return -EINVAL;
-	if (!tessera_segment_is_memory(tessera_bo_segment(bo)))
+	if (!tessera_segment_is_vram(tessera_bo_segment(bo)))
 		return 0;
-	if (!tessera_bo_apertures(bo, false))
+	if (!tessera_bo_page_segments(bo, false))
 		return -EOPNOTSUPP;
 
 	return tessera_victims_evict(bo, TESSERA_EVICT_CPU);

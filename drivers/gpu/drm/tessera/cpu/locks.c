@@ -13,11 +13,11 @@
  * that changes. An object without CPU access of its own is visible in its
  * mappings only while it is locked.
  *
- * A client that locks an object which is in no segment and supports no aperture
- * excludes it from memory segments for its own submissions until it unlocks it
- * (LOCK-22). A framebuffer that the client has made of the object is not
- * scanned out either. A lock binds its own file only. Other clients may move
- * the object, and the next CPU access follows it or brings it back.
+ * A client that locks an object which is in no segment and supports VRAM only
+ * excludes it from there for its own submissions until it unlocks it (LOCK-22).
+ * A framebuffer that the client has made of the object is not scanned out
+ * either. A lock binds its own file only. Other clients may move the object,
+ * and the next CPU access follows it or brings it back.
  */
 
 #include <linux/list.h>
@@ -41,7 +41,7 @@ struct lock_file {
 	u64 counts[TESSERA_LOCK_KINDS];
 	/*
 	 * The file locked the object while it was in no segment and supported
-	 * no aperture.
+	 * VRAM only.
 	 */
 	bool keeps_out;
 };
@@ -259,7 +259,7 @@ static void locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *entry;
 
-	if (tessera_bo_segment(bo) || tessera_bo_apertures(bo, false))
+	if (tessera_bo_segment(bo) || tessera_bo_page_segments(bo, false))
 		return;
 	spin_lock(&bo->locks.lock);
 	entry = locks_find(bo, file);
@@ -329,10 +329,10 @@ bool tessera_locks_exclude_memory(struct tessera_bo *bo, struct drm_file *file)
  * @file: the open file
  * @write: the job writes it
  *
- * Return: true if the locks exclude it from memory segments and no aperture
- * serves the job.
+ * Return: true if the locks exclude it from VRAM and no other segment serves
+ * the job.
  */
 bool tessera_locks_exclude_jobs(struct tessera_bo *bo, struct drm_file *file, bool write)
 {
-	return tessera_locks_exclude_memory(bo, file) && !tessera_bo_apertures(bo, write);
+	return tessera_locks_exclude_memory(bo, file) && !tessera_bo_page_segments(bo, write);
 }

@@ -36,7 +36,7 @@ int tessera_cpu_window_open(struct tessera_bo *bo, u64 first, u64 count, bool ra
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 
-	if (!tessera_segment_is_memory(seg))
+	if (!tessera_segment_is_vram(seg))
 		return 0;
 	if (tessera_host_aperture_serves(bo, seg))
 		return 0;
@@ -160,7 +160,7 @@ u64 tessera_cpu_window_remaining_pages(struct tessera_bo *bo, u64 page)
  */
 u32 tessera_cpu_window_backing(struct tessera_bo *bo)
 {
-	if (!tessera_segment_is_memory(tessera_bo_segment(bo)))
+	if (!tessera_segment_is_vram(tessera_bo_segment(bo)))
 		return TESSERA_BACKING_SYSTEM;
 	if (bo->window.slots)
 		return TESSERA_BACKING_HOST_APERTURE;

@@ -14,9 +14,9 @@
  * job uses the object (DESTROY-7), nothing changes for jobs that name the
  * object.
  *
- * An object in an aperture leaves it by an ordinary paging job before its pages
- * are freed. Otherwise the aperture would map pages that another owner has by
- * then (PAGE-9).
+ * An object in an aperture or a UMA segment leaves it by an ordinary paging job
+ * before its pages are freed. Otherwise the segment would map pages that
+ * another owner has by then (PAGE-9).
  */
 
 #include <linux/dma-resv.h>

@@ -33,10 +33,12 @@ static u32 dumb_segments(struct tessera_device *tdev, u32 mask, u32 value)
 /*
  * An object in a segment without CPU view must be able to move to an aperture
  * for CPU access. Without an aperture only CPU-visible segments remain.
+ *
+ * UMA segments are left out, because the display does not show them.
  */
 static u32 dumb_supported(struct tessera_device *tdev)
 {
-	u32 all = dumb_segments(tdev, TSR_SEGF_GPU_READ_ONLY, 0);
+	u32 all = dumb_segments(tdev, TSR_SEGF_GPU_READ_ONLY | TSR_SEGF_UMA, 0);
 
 	if (all & dumb_segments(tdev, TSR_SEGF_APERTURE, TSR_SEGF_APERTURE))
 		return all;

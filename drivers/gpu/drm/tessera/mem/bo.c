@@ -348,7 +348,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	bo->evict_to = args->evict_to;
 	bo->layout = args->layout;
 	bo->pitch = args->pitch;
-	bo->caching = tessera_cache_choose(tdev, args->flags);
+	bo->caching = tessera_cache_choose(tdev, args->flags, args->supported);
 	bo->queue = tessera_paging_queue_get(queue);
 	bo->account = tessera_paging_queue_account(queue);
 	bo_set_preferred(bo, args);
@@ -679,17 +679,22 @@ u64 tessera_bo_gpu_addr(struct tessera_bo *bo)
 }
 
 /**
- * tessera_bo_apertures() - return the apertures that an object may be in
+ * tessera_bo_page_segments() - return the segments that show the pages of an
+ * object in place
  * @bo: the object
- * @write: return only apertures through which a job can write
+ * @write: return only segments through which a job can write
  *
- * Return: a set of segment ids, a subset of the supported ones.
+ * Return: the apertures and UMA segments among the supported ones, a set of
+ * segment ids.
  */
-u32 tessera_bo_apertures(const struct tessera_bo *bo, bool write)
+u32 tessera_bo_page_segments(const struct tessera_bo *bo, bool write)
 {
-	return tessera_segment_with(tessera_bo_device(bo), bo->supported,
-				    TSR_SEGF_APERTURE | (write ? TSR_SEGF_GPU_READ_ONLY : 0),
-				    TSR_SEGF_APERTURE);
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	u32 set = tessera_segment_with(tdev, bo->supported, TSR_SEGF_UMA, TSR_SEGF_UMA);
+
+	return set | tessera_segment_with(tdev, bo->supported,
+					  TSR_SEGF_APERTURE | (write ? TSR_SEGF_GPU_READ_ONLY : 0),
+					  TSR_SEGF_APERTURE);
 }
 
 /**
@@ -698,10 +703,10 @@ u32 tessera_bo_apertures(const struct tessera_bo *bo, bool write)
  * @bo: the object; the result is stable only under its reservation
  * @write: the job writes the object
  *
- * Memory segments are left out while the pages of the object are pinned, or
- * while a lock shows the pages to the CPU, provided that a usable aperture is
- * supported. tessera_locks_exclude_jobs() has already rejected clients that may
- * not use their own locked object at all.
+ * VRAM is left out while the pages of the object are pinned, or while a lock
+ * shows the pages to the CPU, provided that the object supports a usable
+ * segment that shows pages. tessera_locks_exclude_jobs() has already rejected
+ * clients that may not use their own locked object at all.
  *
  * Return: a set of segment ids, a subset of the supported ones.
  */
@@ -710,9 +715,9 @@ u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write)
 	u32 set = 0;
 
 	if (READ_ONCE(bo->pins))
-		set = tessera_bo_apertures(bo, false);
+		set = tessera_bo_page_segments(bo, false);
 	else if (READ_ONCE(bo->locks.untracked) && tessera_bo_shows_pages_only(bo))
-		set = tessera_bo_apertures(bo, write);
+		set = tessera_bo_page_segments(bo, write);
 
 	return set ?: bo->supported;
 }
@@ -808,7 +813,7 @@ void tessera_bo_evict_places(struct tessera_bo *bo, struct ttm_placement *placem
 	 * Only system memory is left for an object that leaves an aperture, for
 	 * an offered object, and after device memory was lost.
 	 */
-	if (!tessera_segment_is_memory(seg) || tessera_bo_is_offered(bo) ||
+	if (!tessera_segment_is_vram(seg) || tessera_bo_is_offered(bo) ||
 	    READ_ONCE(tessera_bo_device(bo)->memory_lost))
 		skip = bo->num_evict_places - 1;
 	*placement = (struct ttm_placement) {

@@ -228,7 +228,7 @@ void tessera_coherence_for_cpu_pages(struct tessera_bo *bo, u32 first, u32 pages
 {
 	struct tessera_page_users *users = users_of(bo);
 
-	if (!users || tessera_segment_is_memory(tessera_bo_segment(bo)))
+	if (!users || tessera_segment_is_vram(tessera_bo_segment(bo)))
 		return;
 
 	if (is_explicit(bo))

@@ -529,7 +529,7 @@ int tessera_bo_enter(struct tessera_bo *bo, int *idx);
 int tessera_bo_enter_uninterruptible(struct tessera_bo *bo, int *idx);
 void tessera_bo_exit(struct tessera_bo *bo, int idx);
 
-u32 tessera_bo_apertures(const struct tessera_bo *bo, bool write);
+u32 tessera_bo_page_segments(const struct tessera_bo *bo, bool write);
 u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write);
 void tessera_bo_make_immovable(struct tessera_bo *bo);
 void tessera_bo_make_movable(struct tessera_bo *bo);

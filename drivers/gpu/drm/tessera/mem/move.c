@@ -53,11 +53,6 @@ struct move {
 	struct tessera_paging_batch batch;
 };
 
-static bool in_aperture(const struct tessera_segment *seg)
-{
-	return seg && tessera_segment_is_aperture(seg);
-}
-
 /*
  * The source or destination of a copy: a placement in a segment, or the pages.
  */
@@ -295,25 +290,25 @@ static int move_build(struct move *move)
 {
 	int ret;
 
-	if (tessera_segment_is_memory(move->from) && tessera_segment_is_memory(move->to))
+	if (tessera_segment_is_vram(move->from) && tessera_segment_is_vram(move->to))
 		return move_memory_to_memory(move);
-	if (tessera_segment_is_memory(move->to))
+	if (tessera_segment_is_vram(move->to))
 		return move_in(move);
-	if (tessera_segment_is_memory(move->from) && !move->to)
+	if (tessera_segment_is_vram(move->from) && !move->to)
 		return move_out(move);
 
 	/*
-	 * An aperture maps the pages in place. Only a move from memory to an
-	 * aperture copies, after the pages are mapped.
+	 * An aperture or a UMA segment shows the pages in place. Only a move
+	 * from VRAM copies, after the pages are mapped.
 	 */
-	if (in_aperture(move->from)) {
+	if (tessera_segment_shows_pages(move->from)) {
 		ret = each_extent(move, move->from_placement, extent_unmap);
 		if (ret || !move->to)
 			return ret;
 	}
 	ret = tessera_backing_populate(move->bo, move->ctx) ?:
 	      each_extent(move, move->to_placement, extent_map);
-	if (!ret && tessera_segment_is_memory(move->from))
+	if (!ret && tessera_segment_is_vram(move->from))
 		ret = move_out(move);
 
 	return ret;
@@ -369,13 +364,13 @@ static void move_finish_page_in(struct move *move, struct dma_fence *fence,
 
 static void move_finish(struct move *move, struct dma_fence *fence, struct ttm_resource *new_mem)
 {
-	if (!move->from && tessera_segment_is_memory(move->to)) {
+	if (!move->from && tessera_segment_is_vram(move->to)) {
 		move_finish_page_in(move, fence, new_mem);
 		return;
 	}
 
 	move_finish_pipelined(move, fence, new_mem);
-	if (!tessera_segment_is_memory(move->to)) {
+	if (!tessera_segment_is_vram(move->to)) {
 		tessera_backing_use(move->bo);
 		move->bo->copy_valid = false;
 	}
@@ -425,7 +420,7 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 	if (move->to)
 		return -EBUSY;
 
-	if (tessera_segment_is_memory(move->from) &&
+	if (tessera_segment_is_vram(move->from) &&
 	    !(bo->copy_valid && tessera_backing_is_retained(bo))) {
 		if (tessera_bo_is_offered(bo))
 			bo->offer.lost = true;
@@ -514,7 +509,7 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 	struct dma_fence *fence;
 
 	/* If the contents are dropped, a failed batch loses nothing. */
-	move->dropped = tessera_segment_is_memory(move->from) && !move->to && may_drop(move->bo);
+	move->dropped = tessera_segment_is_vram(move->from) && !move->to && may_drop(move->bo);
 	move->num_left = move->from ? move->from_placement->num_extents : 0;
 	fence = move_queue(move, move_build);
 	if (IS_ERR(fence))
@@ -562,7 +557,7 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	}
 
 	/* Only moves from system memory retain the pages. */
-	if (in_aperture(move.from) && tessera_segment_is_memory(move.to)) {
+	if (tessera_segment_shows_pages(move.from) && tessera_segment_is_vram(move.to)) {
 		*hop = (struct ttm_place) { .mem_type = TTM_PL_SYSTEM };
 		return -EMULTIHOP;
 	}
@@ -572,10 +567,10 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 
 	/*
 	 * Importers use the pages of a pinned object, so it must not move to
-	 * memory if it supports an aperture.
+	 * VRAM if it supports a segment that shows the pages.
 	 */
-	tessera_assert(tdev, !bo->pins || !move.to || in_aperture(move.to) ||
-		       !tessera_bo_apertures(bo, false));
+	tessera_assert(tdev, !bo->pins || !move.to || tessera_segment_shows_pages(move.to) ||
+		       !tessera_bo_page_segments(bo, false));
 	tdev->upcalls->moves(bo);
 	ret = READ_ONCE(tdev->memory_lost) ? move_from_lost(&move, new_mem) :
 					     move_run(&move, new_mem);
@@ -617,7 +612,7 @@ static int within_build(struct move *move)
 	u64 bytes = tessera_bo_bytes(move->bo);
 	int ret;
 
-	if (in_aperture(move->to)) {
+	if (tessera_segment_shows_pages(move->to)) {
 		ret = tessera_paging_unmap(&move->batch, move->from, move->from_offset, bytes);
 		return ret ?: extent_map(move, move->to_placement->extents);
 	}
@@ -721,12 +716,12 @@ int tessera_move_within(struct tessera_bo *bo, u64 offset)
 }
 
 /**
- * tessera_move_rebind() - map changed pages of an object into its aperture
- * @bo: the object, reservation held, in an aperture
+ * tessera_move_rebind() - map changed pages of an object into its segment
+ * @bo: the object, reservation held, in a segment that shows its pages
  *
  * The placement of the object, and GPU addresses of it, do not change.
  *
- * Return: 0, -ENODEV, or another error; on error the aperture shows the old
+ * Return: 0, -ENODEV, or another error; on error the segment shows the old
  * pages.
  */
 int tessera_move_rebind(struct tessera_bo *bo)

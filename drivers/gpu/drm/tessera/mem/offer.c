@@ -12,10 +12,10 @@
  * the jobs that use the object. Reclaiming tells the client whether the
  * contents are lost. A reclaimed object without contents is like a new one.
  *
- * An offered object is in no aperture, so its pages can be freed without
- * waiting for the device. It belongs to one client alone: an object with a
- * second handle, or one that was exported, cannot be offered, and an offered
- * object cannot be exported.
+ * An offered object is in no segment that shows its pages, so these can be
+ * freed without waiting for the device. It belongs to one client alone: an
+ * object with a second handle, or one that was exported, cannot be offered, and
+ * an offered object cannot be exported.
  *
  * A call locks all its objects at once, so that it either succeeds or has no
  * effect.
@@ -100,7 +100,7 @@ static int offer_leave_aperture(struct tessera_bo *bo)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 
-	return seg && tessera_segment_is_aperture(seg) ?
+	return tessera_segment_shows_pages(seg) ?
 		tessera_victims_evict(bo, TESSERA_EVICT_OTHER) : 0;
 }
 

@@ -12,7 +12,8 @@
  *
  * An object with pinned pages stays in an aperture or in system memory, and
  * moves between these. A client can therefore not fill a memory segment with
- * objects that cannot be evicted.
+ * objects that cannot be evicted. Here and below a UMA segment counts as an
+ * aperture, because it shows the pages in place, and memory is VRAM.
  *
  * Moves and foreign fences
  * ------------------------
@@ -172,10 +173,10 @@ int tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage,
 int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segment *seg,
 			       struct tessera_blocker *blocker)
 {
-	bool memory = tessera_segment_is_memory(seg);
+	bool memory = tessera_segment_is_vram(seg);
 	int ret;
 
-	if (tessera_segment_is_memory(tessera_bo_segment(bo)))
+	if (tessera_segment_is_vram(tessera_bo_segment(bo)))
 		return 0;
 	tessera_fences_fini(&blocker->foreign);
 	ret = tessera_residency_foreign(bo, memory ? DMA_RESV_USAGE_BOOKKEEP :
@@ -312,7 +313,7 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 				return -ENOSPC;
 			ret = tessera_residency_move_in(bo, seg, evict, rules);
 			if (ret == -EINPROGRESS && rules->blocker->foreign.num &&
-			    tessera_bo_apertures(bo, write)) {
+			    tessera_bo_page_segments(bo, write)) {
 				blocked = seg;
 				tessera_blocker_clear(rules->blocker);
 			} else if (ret != -ENOSPC) {
@@ -404,7 +405,7 @@ int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u
  */
 static bool has_place_for_pages(struct tessera_bo *bo)
 {
-	u32 set = tessera_bo_apertures(bo, !(bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY));
+	u32 set = tessera_bo_page_segments(bo, !(bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY));
 	const struct tessera_segment *seg;
 
 	for (; set; set &= set - 1) {
@@ -458,7 +459,7 @@ static int to_pages(struct tessera_bo *bo, bool interruptible)
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 	int ret = 0;
 
-	if (tessera_segment_is_memory(seg))
+	if (tessera_segment_is_vram(seg))
 		ret = tessera_victims_evict(bo, TESSERA_EVICT_OTHER);
 
 	return ret ?: tessera_backing_populate(bo, &ctx);

@@ -69,7 +69,8 @@ struct scanout {
 static u32 scanout_segments(const struct tessera_bo *bo)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
-	u32 memory = tessera_segment_with(tdev, bo->supported, TSR_SEGF_APERTURE, 0);
+	u32 memory = tessera_segment_with(tdev, bo->supported,
+					  TSR_SEGF_APERTURE | TSR_SEGF_UMA, 0);
 	u32 visible = tessera_segment_with(tdev, memory, TSR_SEGF_CPU_VISIBLE,
 					   TSR_SEGF_CPU_VISIBLE);
 

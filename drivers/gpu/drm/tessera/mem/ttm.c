@@ -117,10 +117,11 @@ static void trace_evict(struct tessera_bo *bo)
 }
 
 /**
- * tessera_ttm_leave_aperture() - move an object out of its aperture for good
+ * tessera_ttm_leave_aperture() - move an object out of its aperture or UMA
+ * segment for good
  * @bo: the object, reservation held
  *
- * Does not wait. Does nothing unless the object is in an aperture.
+ * Does not wait. Does nothing unless the object is in such a segment.
  *
  * Return: 0 or an error.
  */
@@ -129,20 +130,20 @@ int tessera_ttm_leave_aperture(struct tessera_bo *bo)
 	struct ttm_operation_ctx ctx = { .no_wait_gpu = true };
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 
-	return seg && tessera_segment_is_aperture(seg) ? tessera_bo_to_system(bo, &ctx) : 0;
+	return tessera_segment_shows_pages(seg) ? tessera_bo_to_system(bo, &ctx) : 0;
 }
 
 /*
- * Moves a dying object out of its aperture. Returns true if it was in one. If
- * the move fails, the device can access the pages until the range is mapped
- * again, but no client can.
+ * Moves a dying object out of the segment that shows its pages. Returns true if
+ * it was in one. If the move fails, the device can access the pages until the
+ * range is mapped again, but no client can.
  */
 static bool leave_aperture_dying(struct tessera_bo *bo)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 	int ret;
 
-	if (!seg || !tessera_segment_is_aperture(seg))
+	if (!tessera_segment_shows_pages(seg))
 		return false;
 	ret = tessera_ttm_leave_aperture(bo);
 	if (ret)
@@ -201,11 +202,11 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 	 * Another device uses the pages: see tessera_residency_request_pages().
 	 */
 	if (to_tessera_bo(tbo)->sharing.lent &&
-	    tessera_segment_is_memory(tessera_resource_segment(new_mem)))
+	    tessera_segment_is_vram(tessera_resource_segment(new_mem)))
 		return -EBUSY;
 	/* TTM has removed the CPU mappings already. */
 	bdev_to_tessera(tbo->bdev)->upcalls->window_close(to_tessera_bo(tbo));
-	/* TTM itself evicts only to swap out, from an aperture. */
+	/* TTM itself evicts only to swap out pages that a segment shows. */
 	if (evict)
 		trace_evict(to_tessera_bo(tbo));
 
@@ -225,7 +226,7 @@ static void tessera_ttm_swap_notify(struct ttm_buffer_object *tbo)
  */
 static int tessera_ttm_io_mem_reserve(struct ttm_device *bdev, struct ttm_resource *mem)
 {
-	if (!tessera_segment_is_memory(tessera_resource_segment(mem)))
+	if (!tessera_segment_is_vram(tessera_resource_segment(mem)))
 		return 0;
 
 	mem->bus.is_iomem = true;
@@ -366,7 +367,7 @@ static int ttm_init_manager(struct tessera_device *tdev, const struct tessera_se
 
 	if (!mgr)
 		return -ENOMEM;
-	if (!tessera_segment_is_aperture(seg))
+	if (tessera_segment_is_vram(seg))
 		mgr->freed = memory_freed;
 	tessera_manager_init(mgr, tdev, seg, tessera_order_describe);
 

@@ -187,7 +187,7 @@ static int paging_clear_pass(struct tessera_paging_batch *batch, u64 addr, u64 b
 /**
  * tessera_paging_clear() - fill a range of a memory segment with zero
  * @batch: the batch
- * @seg: the segment, not an aperture (PAGE-6)
+ * @seg: a segment in VRAM (PAGE-6)
  * @offset: byte offset
  * @bytes: size
  *
@@ -253,9 +253,9 @@ static int paging_map_pass(struct tessera_paging_batch *batch,
 }
 
 /**
- * tessera_paging_map() - map system pages in an aperture
+ * tessera_paging_map() - map system pages in an aperture or a UMA segment
  * @batch: the batch
- * @seg: an aperture segment
+ * @seg: the segment
  * @offset: byte offset
  * @bytes: size
  * @pages: DMA addresses of the pages
@@ -287,10 +287,10 @@ int tessera_paging_map(struct tessera_paging_batch *batch,
 }
 
 /**
- * tessera_paging_unmap() - map the dummy page in a range of an aperture
- * (PAGE-9)
+ * tessera_paging_unmap() - map the dummy page in a range of an aperture or a
+ * UMA segment (PAGE-9)
  * @batch: the batch
- * @seg: an aperture segment
+ * @seg: the segment
  * @offset: byte offset
  * @bytes: size
  *

@@ -23,7 +23,7 @@ struct tessera_segment;		/* segments/segments.h */
 
 /* paging/cache.c */
 
-enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags);
+enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags, u32 supported);
 u64 tessera_cache_vm_bits(const struct tessera_segment *seg, enum ttm_caching caching);
 
 /* paging/pages.c */

@@ -10,7 +10,7 @@
 /**
  * tessera_pte_aperture_encode() - encode an aperture page table entry
  * @dma: DMA address of the page
- * @segment_flags: TSR_SEGF_* of the aperture segment
+ * @segment_flags: TSR_SEGF_* of a segment that shows pages
  * @cacheable: the CPU may have the page in its caches
  * @pte: receives the entry
  *
@@ -19,14 +19,14 @@
  * only for a cacheable page in a coherent segment (PAGE-8, COH-13). A cacheable
  * page in another segment needs cache maintenance.
  *
- * Return: 0, or -EINVAL if the segment is not an aperture, or the device cannot
+ * Return: 0, or -EINVAL if the segment shows no pages, or the device cannot
  * reach the address.
  */
 int tessera_pte_aperture_encode(u64 dma, u32 segment_flags, bool cacheable, u64 *pte)
 {
 	u64 entry = TSR_APTE_VALID | dma;
 
-	if (!(segment_flags & TSR_SEGF_APERTURE) || (dma & ~TSR_APTE_ADDR_MASK))
+	if (!(segment_flags & (TSR_SEGF_APERTURE | TSR_SEGF_UMA)) || (dma & ~TSR_APTE_ADDR_MASK))
 		return -EINVAL;
 	if (!(segment_flags & TSR_SEGF_GPU_READ_ONLY))
 		entry |= TSR_APTE_WRITE;

@@ -9,7 +9,10 @@
 #include "segment_desc.h"
 #include "surface.h"
 
-/* A flag, with the flags that it requires and excludes in the same segment. */
+/*
+ * A flag, with the flags of the same segment of which it requires one, and
+ * those that it excludes.
+ */
 struct flag_rule {
 	u32 flag;
 	u32 needs;
@@ -18,7 +21,7 @@ struct flag_rule {
 
 static const struct flag_rule flag_rules[] = {
 	/* SEG-23 */
-	{ TSR_SEGF_CACHE_COHERENT, TSR_SEGF_APERTURE, 0 },
+	{ TSR_SEGF_CACHE_COHERENT, TSR_SEGF_APERTURE | TSR_SEGF_UMA, 0 },
 	{ TSR_SEGF_CPU_CACHED, TSR_SEGF_APERTURE, 0 },
 	/*
 	 * The paging engine could never fill memory that the GPU cannot write.
@@ -28,6 +31,13 @@ static const struct flag_rule flag_rules[] = {
 	{ TSR_SEGF_HOST_APERTURE, 0, TSR_SEGF_CPU_VISIBLE | TSR_SEGF_APERTURE },
 	{ TSR_SEGF_HOST_APERTURE_CACHED, TSR_SEGF_HOST_APERTURE, 0 },
 	{ TSR_SEGF_SWIZZLE_RANGES, TSR_SEGF_CPU_VISIBLE, TSR_SEGF_APERTURE },
+	/*
+	 * SEG-36: the CPU needs no window to reach system pages, and uses them
+	 * through its caches.
+	 */
+	{ TSR_SEGF_UMA, TSR_SEGF_CACHE_COHERENT,
+	  TSR_SEGF_APERTURE | TSR_SEGF_CPU_VISIBLE | TSR_SEGF_HOST_APERTURE |
+	  TSR_SEGF_PRESERVED_STANDBY },
 };
 
 /**
@@ -47,7 +57,7 @@ int tessera_segment_desc_check_flags(u32 flags)
 
 		if (!(flags & rule->flag))
 			continue;
-		if ((flags & rule->needs) != rule->needs || (flags & rule->excludes))
+		if ((rule->needs && !(flags & rule->needs)) || (flags & rule->excludes))
 			return -EINVAL;
 	}
 
@@ -188,6 +198,23 @@ int tessera_segment_desc_check(const struct tessera_segment_desc *descs,
 EXPORT_SYMBOL_IF_KUNIT(tessera_segment_desc_check);
 
 /**
+ * tessera_segment_desc_limit() - limit a segment to what the machine has
+ * @desc: the descriptor, already checked; @commit_limit is changed
+ * @ram: bytes of the machine's memory
+ *
+ * A UMA segment is a range of addresses without memory of its own, so its size
+ * says nothing about the memory that can be in it. Budgets and shares are made
+ * of the limit. Like TTM, it leaves half of the memory to others (SEG-36).
+ */
+void tessera_segment_desc_limit(struct tessera_segment_desc *desc, u64 ram)
+{
+	if (desc->flags & TSR_SEGF_UMA)
+		desc->commit_limit = min(desc->commit_limit,
+					 ALIGN_DOWN(ram / 2, TSR_PAGE_SIZE));
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_segment_desc_limit);
+
+/**
  * tessera_segment_set() - get the set of segments with certain flags
  * @descs: a checked segment table
  * @count: number of @descs
@@ -240,10 +267,11 @@ static int check_access(const struct tessera_segment_desc *descs,
 {
 	u32 aperture = tessera_segment_set(descs, count, TSR_SEGF_APERTURE,
 					   TSR_SEGF_APERTURE);
+	u32 pages = aperture | tessera_segment_set(descs, count, TSR_SEGF_UMA, TSR_SEGF_UMA);
 	u32 read_only = tessera_segment_set(descs, count, TSR_SEGF_GPU_READ_ONLY,
 					    TSR_SEGF_GPU_READ_ONLY);
-	u32 invisible = tessera_segment_set(descs, count,
-					    TSR_SEGF_APERTURE | TSR_SEGF_CPU_VISIBLE, 0);
+	u32 visible = tessera_segment_set(descs, count, TSR_SEGF_CPU_VISIBLE,
+					  TSR_SEGF_CPU_VISIBLE);
 
 	if (alloc->evict_to & ~aperture)
 		return -EINVAL;
@@ -253,9 +281,9 @@ static int check_access(const struct tessera_segment_desc *descs,
 		return -EINVAL;
 	if (!alloc->cpu_access)
 		return 0;
-	if ((alloc->supported & invisible) && !(alloc->supported & aperture))
+	if ((alloc->supported & ~visible) && !(alloc->supported & pages))
 		return -EINVAL;
-	if (alloc->layout != TSR_LAYOUT_LINEAR && (alloc->supported & aperture))
+	if (alloc->layout != TSR_LAYOUT_LINEAR && (alloc->supported & pages))
 		return -EINVAL;
 
 	return 0;

@@ -27,8 +27,8 @@ struct tessera_segment_desc {
 	/** @size: bytes */
 	u64 size;
 	/**
-	 * @commit_limit: maximum number of resident bytes; equals @size except
-	 * for apertures
+	 * @commit_limit: maximum number of resident bytes; equals @size for
+	 * VRAM
 	 */
 	u64 commit_limit;
 	/**
@@ -86,6 +86,7 @@ int tessera_segment_desc_check(const struct tessera_segment_desc *descs,
 			       unsigned int count,
 			       const struct tessera_segment_limits *limits,
 			       unsigned int *bad);
+void tessera_segment_desc_limit(struct tessera_segment_desc *desc, u64 ram);
 int tessera_segment_alloc_check(const struct tessera_segment_desc *descs,
 				unsigned int count,
 				const struct tessera_segment_alloc *alloc);

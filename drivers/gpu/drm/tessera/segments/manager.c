@@ -361,7 +361,7 @@ static int placement_grow(struct tessera_manager *mgr, struct tessera_placement 
 	struct tessera_extent *extents;
 
 	*capacity = min_t(u64, max(2 * *capacity, 8U), placement->pages);
-	if (!placement->addrs && !tessera_segment_is_aperture(mgr->seg))
+	if (!placement->addrs && tessera_segment_is_vram(mgr->seg))
 		placement->addrs =
 			kvcalloc(placement->pages, sizeof(*placement->addrs), GFP_KERNEL_ACCOUNT);
 	extents = kvcalloc(*capacity, sizeof(*extents), GFP_KERNEL_ACCOUNT);
@@ -370,7 +370,7 @@ static int placement_grow(struct tessera_manager *mgr, struct tessera_placement 
 	placement->extents = extents;
 
 	/* Not -ENOMEM: TTM then tries the next ttm_place. */
-	return extents && (placement->addrs || tessera_segment_is_aperture(mgr->seg)) ? 0 : -ENOSPC;
+	return extents && (placement->addrs || !tessera_segment_is_vram(mgr->seg)) ? 0 : -ENOSPC;
 }
 
 static int placement_allocate(struct tessera_manager *mgr, struct tessera_placement *placement,
@@ -563,8 +563,8 @@ static const struct ttm_resource_manager_func tessera_manager_func = {
 static void kind_init(struct tessera_device *tdev, struct ttm_resource_manager *man, u32 mem_type)
 {
 	man->func = &tessera_manager_func;
-	/* Objects in an aperture keep their ttm_tt. */
-	man->use_tt = mem_type == TESSERA_PL_APERTURE;
+	/* Objects keep their ttm_tt where their pages are shown. */
+	man->use_tt = mem_type == TESSERA_PL_PAGES;
 	/* Only TTM's own allocators use the size. */
 	ttm_resource_manager_init(man, &tdev->ttm, 0);
 	ttm_set_driver_manager(&tdev->ttm, mem_type, man);
@@ -584,8 +584,8 @@ static void kind_fini(struct tessera_device *tdev, struct ttm_resource_manager *
  */
 void tessera_manager_init_kinds(struct tessera_device *tdev)
 {
-	kind_init(tdev, &tdev->segments->memory, TTM_PL_VRAM);
-	kind_init(tdev, &tdev->segments->apertures, TESSERA_PL_APERTURE);
+	kind_init(tdev, &tdev->segments->vram, TTM_PL_VRAM);
+	kind_init(tdev, &tdev->segments->pages, TESSERA_PL_PAGES);
 }
 
 /**
@@ -594,8 +594,8 @@ void tessera_manager_init_kinds(struct tessera_device *tdev)
  */
 void tessera_manager_fini_kinds(struct tessera_device *tdev)
 {
-	kind_fini(tdev, &tdev->segments->memory, TTM_PL_VRAM);
-	kind_fini(tdev, &tdev->segments->apertures, TESSERA_PL_APERTURE);
+	kind_fini(tdev, &tdev->segments->vram, TTM_PL_VRAM);
+	kind_fini(tdev, &tdev->segments->pages, TESSERA_PL_PAGES);
 }
 
 /**

@@ -7,11 +7,13 @@
  * lock.
  *
  * A device has up to 31 segments, of any kinds and in any order (SEG-34). TTM
- * has fewer memory types, so the driver uses one type for memory segments and
- * one for apertures. The pages of all segments have consecutive numbers. The
- * page numbers of a &struct ttm_place thus identify the segment.
+ * has fewer memory types, so the driver uses one type for VRAM and one for the
+ * segments that show system pages: apertures and UMA segments. The pages of all
+ * segments have consecutive numbers. The page numbers of a &struct ttm_place
+ * thus identify the segment.
  */
 
+#include <linux/mm.h>
 #include <linux/pci.h>
 
 #include <drm/drm_managed.h>
@@ -65,9 +67,9 @@ static void segment_adopt(struct tessera_segment *seg, u32 index,
 			  const struct tessera_segment_desc *desc)
 {
 	seg->index = index;
-	seg->mem_type = desc->flags & TSR_SEGF_APERTURE ? TESSERA_PL_APERTURE : TTM_PL_VRAM;
 	seg->id = desc->id;
 	seg->flags = desc->flags;
+	seg->mem_type = tessera_segment_shows_pages(seg) ? TESSERA_PL_PAGES : TTM_PL_VRAM;
 	seg->base = desc->base;
 	seg->size = desc->size;
 	seg->commit = desc->commit_limit;
@@ -118,6 +120,7 @@ int tessera_segment_init(struct tessera_device *tdev)
 
 	segment_sort(segments->desc, num);
 	for (i = 0; i < num; i++) {
+		tessera_segment_desc_limit(&segments->desc[i], (u64)totalram_pages() << PAGE_SHIFT);
 		segment_adopt(&segments->seg[i], i, &segments->desc[i]);
 		segments->seg[i].first_page = page;
 		page += segments->seg[i].size >> PAGE_SHIFT;

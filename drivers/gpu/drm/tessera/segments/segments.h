@@ -54,8 +54,8 @@ int tessera_space_wait_timeout(struct tessera_device *tdev, enum tessera_space_e
 
 /* segments/segment.c */
 
-/* TTM memory type of apertures; that of memory segments is TTM_PL_VRAM. */
-#define TESSERA_PL_APERTURE	TTM_PL_PRIV
+/* TTM memory type of segments that show pages; that of VRAM is TTM_PL_VRAM. */
+#define TESSERA_PL_PAGES	TTM_PL_PRIV
 
 /**
  * struct tessera_segment - one segment descriptor and its place in TTM
@@ -107,10 +107,10 @@ struct tessera_segments {
 	 * points back
 	 */
 	struct tessera_manager *manager[TESSERA_MAX_SEGMENTS];
-	/** @memory: TTM's manager of memory segments */
-	struct ttm_resource_manager memory;
-	/** @apertures: TTM's manager of apertures */
-	struct ttm_resource_manager apertures;
+	/** @vram: TTM's manager of segments in VRAM */
+	struct ttm_resource_manager vram;
+	/** @pages: TTM's manager of segments that show pages */
+	struct ttm_resource_manager pages;
 };
 
 int tessera_segment_init(struct tessera_device *tdev);
@@ -127,10 +127,18 @@ static inline bool tessera_segment_is_aperture(const struct tessera_segment *seg
 	return seg->flags & TSR_SEGF_APERTURE;
 }
 
-/* NULL stands for system memory, which is not a memory segment. */
-static inline bool tessera_segment_is_memory(const struct tessera_segment *seg)
+/*
+ * Apertures and UMA segments show the system pages of their objects. VRAM holds
+ * bytes of its own. NULL stands for system memory, which is neither.
+ */
+static inline bool tessera_segment_shows_pages(const struct tessera_segment *seg)
 {
-	return seg && !tessera_segment_is_aperture(seg);
+	return seg && (seg->flags & (TSR_SEGF_APERTURE | TSR_SEGF_UMA));
+}
+
+static inline bool tessera_segment_is_vram(const struct tessera_segment *seg)
+{
+	return seg && !tessera_segment_shows_pages(seg);
 }
 
 static inline bool tessera_segment_cpu_visible(const struct tessera_segment *seg)

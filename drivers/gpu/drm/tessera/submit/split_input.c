@@ -63,7 +63,7 @@ static u32 model_segments(struct tessera_split_model *model, struct tessera_devi
 		out->size = seg->size;
 		out->commit = seg->commit;
 		out->granularity = seg->page_size;
-		if (seg->flags & TSR_SEGF_APERTURE)
+		if (tessera_segment_shows_pages(seg))
 			out->flags |= TESSERA_SPLIT_SEG_APERTURE;
 		if (seg->flags & TSR_SEGF_GPU_READ_ONLY) {
 			out->flags |= TESSERA_SPLIT_SEG_READ_ONLY;

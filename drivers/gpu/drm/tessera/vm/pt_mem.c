@@ -66,11 +66,13 @@ static const struct drm_gem_object_funcs tables_gem_funcs = {
  */
 static void tables_describe(struct tessera_device *tdev, struct drm_tessera_bo_create *args)
 {
-	const u32 mask = TSR_SEGF_APERTURE | TSR_SEGF_CPU_VISIBLE;
+	const u32 mask = TSR_SEGF_APERTURE | TSR_SEGF_CPU_VISIBLE | TSR_SEGF_UMA;
 	u32 best = tessera_segment_with(tdev, U32_MAX, mask, 0) ?:
 		   tessera_segment_with(tdev, U32_MAX, mask, TSR_SEGF_CPU_VISIBLE);
 
-	args->supported = tessera_segment_with(tdev, U32_MAX, TSR_SEGF_GPU_READ_ONLY, 0);
+	/* Engines reach page tables by the entries of no segment. */
+	args->supported = tessera_segment_with(tdev, U32_MAX,
+					       TSR_SEGF_GPU_READ_ONLY | TSR_SEGF_UMA, 0);
 	args->num_preferred = !!best;
 	args->preferred[0] = best ? __fls(best) : 0;
 }

@@ -82,7 +82,7 @@ bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *s
 	if (!mapping->read_only && !(bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY) &&
 	    !(seg->flags & TSR_SEGF_GPU_READ_ONLY))
 		source->bits |= TSR_PTE_WRITE;
-	if (tessera_segment_is_aperture(seg)) {
+	if (tessera_segment_shows_pages(seg)) {
 		source->bits |= tessera_cache_vm_bits(seg, tt->caching);
 		source->pages = tt->dma_address + (at >> TSR_PAGE_SHIFT);
 	} else {
