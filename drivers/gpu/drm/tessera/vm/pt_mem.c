@@ -70,7 +70,7 @@ static void tables_describe(struct tessera_device *tdev, struct drm_tessera_bo_c
 	u32 best = tessera_segment_with(tdev, U32_MAX, mask, 0) ?:
 		   tessera_segment_with(tdev, U32_MAX, mask, TSR_SEGF_CPU_VISIBLE);
 
-	/* Engines reach page tables by the entries of no segment. */
+	/* The walk of page tables does not go through the entries of a segment. */
 	args->supported = tessera_segment_with(tdev, U32_MAX,
 					       TSR_SEGF_GPU_READ_ONLY | TSR_SEGF_UMA, 0);
 	args->num_preferred = !!best;
