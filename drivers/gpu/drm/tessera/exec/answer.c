@@ -89,7 +89,7 @@ static void answer_timer(struct timer_list *timer)
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);
 	if (fault)
-		drm_sched_fault(&engine->sched);
+		tessera_sched_fault(engine);
 	dma_fence_end_signalling(cookie);
 }
 

@@ -67,7 +67,7 @@ static void tessera_engine_halt_event(void *data)
 		struct tessera_engine *engine = tdev->engines[i];
 
 		if (tessera_engine_halted(engine))
-			drm_sched_fault(&engine->sched);
+			tessera_sched_fault(engine);
 	}
 }
 

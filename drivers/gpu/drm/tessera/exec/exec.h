@@ -153,6 +153,10 @@ struct tessera_engine {
 	 * jiffies
 	 */
 	unsigned long looked;
+	/**
+	 * @fault: a check for a hang has been asked for and has not begun
+	 */
+	bool fault;
 	/** @preempt: state of preemption */
 	struct tessera_preemption preempt;
 	/**
@@ -545,6 +549,7 @@ void tessera_emit_cancel(struct tessera_engine *engine, int error);
 /* exec/sched.c */
 int tessera_sched_queue_init(struct tessera_device *tdev);
 int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms);
+void tessera_sched_fault(struct tessera_engine *engine);
 void tessera_sched_set_timeout(struct tessera_engine *engine, u32 timeout_ms);
 void tessera_sched_fini(struct tessera_engine *engine);
 

@@ -163,6 +163,7 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 	bool cookie, stopped, reset;
 
 	WRITE_ONCE(engine->looked, jiffies);
+	WRITE_ONCE(engine->fault, false);
 	drm_sched_stop(&engine->sched, &bad->base);
 
 	/*
@@ -210,8 +211,8 @@ int tessera_reset_expire(struct tessera_engine *engine)
 	struct tessera_fence *head;
 	struct dma_fence *fence = NULL;
 	unsigned long flags;
-	int ret = 0;
 	bool cookie;
+	int ret;
 
 	cookie = dma_fence_begin_signalling();
 	spin_lock_irqsave(&engine->lock, flags);
@@ -227,15 +228,8 @@ int tessera_reset_expire(struct tessera_engine *engine)
 	if (!fence)
 		return -ENOENT;
 
-	/*
-	 * The scheduler restarts its timer when it hands over a job, which
-	 * cancels an expiry that has not been handled yet.
-	 */
-	while (!ret && !dma_fence_is_signaled(fence)) {
-		drm_sched_fault(&engine->sched);
-		flush_delayed_work(&engine->sched.work_tdr);
-		ret = signal_pending(current) ? -ERESTARTSYS : 0;
-	}
+	tessera_sched_fault(engine);
+	ret = dma_fence_wait(fence, true);
 	dma_fence_put(fence);
 
 	return ret;

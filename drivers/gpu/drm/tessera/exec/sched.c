@@ -156,6 +156,28 @@ static void sched_free_passed(struct tessera_engine *engine)
 	spin_unlock(&sched->job_list_lock);
 }
 
+/**
+ * tessera_sched_fault() - check for a hang at once
+ * @engine: the engine
+ *
+ * The check runs on the reset workqueue.
+ */
+void tessera_sched_fault(struct tessera_engine *engine)
+{
+	WRITE_ONCE(engine->fault, true);
+	drm_sched_fault(&engine->sched);
+}
+
+/*
+ * Start the check that was asked for again. The scheduler restarts its timer
+ * when it hands over or frees a job, and forgets a check that has not begun.
+ */
+static void sched_fault_again(struct tessera_engine *engine)
+{
+	if (READ_ONCE(engine->fault))
+		drm_sched_fault(&engine->sched);
+}
+
 /*
  * Start a hang check if the timer would come too late. The scheduler restarts
  * its timer for each job that it hands over, even while another job hangs.
@@ -168,7 +190,9 @@ static void sched_look(struct tessera_engine *engine)
 
 	if (tessera_emit_running(engine, &since) && time_after(jiffies, since + timeout) &&
 	    time_after(jiffies, READ_ONCE(engine->looked) + timeout))
-		drm_sched_fault(&engine->sched);
+		tessera_sched_fault(engine);
+	else
+		sched_fault_again(engine);
 }
 
 static struct dma_fence *tessera_sched_run_job(struct drm_sched_job *sched_job)
@@ -220,6 +244,7 @@ static void tessera_sched_free_job(struct drm_sched_job *sched_job)
 		 */
 		smp_store_release(&s_fence->parent, dma_fence_get(&job->hw_fence->base));
 	drm_sched_job_cleanup(sched_job);
+	sched_fault_again(job->engine);
 	tessera_job_put(job);
 }
 
