@@ -247,7 +247,11 @@ static void jobs_run_after_resume(void)
 	uint32_t ctx = tsr_context_new(&dev, 0), last = tsr_syncobj_new(&dev);
 	struct tsr_bo bo =
 		tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), DRM_TESSERA_BO_CPU_ACCESS);
-	struct tsr_bo busy = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_hidden(&dev)), 0);
+	/*
+	 * In a segment that keeps its contents: the suspend does not wait for
+	 * all jobs then, and some of them are queued until the resume.
+	 */
+	struct tsr_bo busy = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), 0);
 	struct tsr_cmd cmd;
 
 	tsr_bo_map(&dev, &bo);
@@ -255,6 +259,8 @@ static void jobs_run_after_resume(void)
 	tsr_cmd_bind_buffer(&cmd, 0, &busy, true);
 	for (uint32_t i = 0; i < 20; i++)
 		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(busy.size / 4), i);
+	/* It needs the microcode, which the suspend loses. */
+	tsr_cmd_blit_rows(&cmd, 0, &busy);
 	for (uint32_t round = 1; round <= 3; round++) {
 		tsr_pattern_write(&bo, round);
 		for (uint32_t i = 0; i < QUEUED; i++)

@@ -419,7 +419,7 @@ void tsr_gpu_touch(struct tsr_device *dev, uint32_t context, const struct tsr_bo
 	tsr_cmd_fini(&cmd);
 }
 
-void tsr_gpu_blit(struct tsr_device *dev, uint32_t context)
+void tsr_cmd_blit_rows(struct tsr_cmd *cmd, uint32_t slot, const struct tsr_bo *bo)
 {
 	const struct tsr_surface surface = {
 		.format = TSR_FORMAT_ARGB8888,
@@ -428,22 +428,29 @@ void tsr_gpu_blit(struct tsr_device *dev, uint32_t context)
 		.width = 16,
 		.height = 16,
 	};
+	uint32_t *p;
+
+	tsr_cmd_bind(cmd, slot, bo, &surface);
+	p = tsr_cmd_packet(cmd, TSR_OP_BLIT, 0, TSR_BLIT_DWORDS);
+	p[1] = slot;
+	p[2] = slot;
+	p[3] = 8 << 16;
+	p[4] = 16 | 4 << 16;
+	p[6] = 16 | 4 << 16;
+	p[8] = 0xffffffff;
+}
+
+void tsr_gpu_blit(struct tsr_device *dev, uint32_t context)
+{
 	struct tsr_bo bo = tsr_bo_new(dev, 4096, tsr_bit(tsr_seg_gart(dev)), 0);
 	uint32_t words[16 * 16];
 	struct tsr_cmd cmd;
-	uint32_t *p;
 
 	tsr_gpu_fill(dev, context, &bo, 0xff123456);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
 	tsr_cmd_fill(&cmd, 0, 4 * 16, 12 * 16, 0);
-	tsr_cmd_bind(&cmd, 0, &bo, &surface);
-	/* copies rows 0 to 3 to rows 8 to 11 */
-	p = tsr_cmd_packet(&cmd, TSR_OP_BLIT, 0, TSR_BLIT_DWORDS);
-	p[3] = 8 << 16;
-	p[4] = 16 | 4 << 16;
-	p[6] = 16 | 4 << 16;
-	p[8] = 0xffffffff;
+	tsr_cmd_blit_rows(&cmd, 0, &bo);
 	tsr_submit_done(dev, context, &cmd);
 	tsr_cmd_fini(&cmd);
 	tsr_gpu_read(dev, context, &bo, 0, ARRAY_SIZE(words), words);

@@ -226,6 +226,11 @@ void tsr_cmd_forget(struct tsr_cmd *cmd, uint32_t slot);
 void tsr_cmd_fill(struct tsr_cmd *cmd, uint32_t slot, uint32_t x, uint32_t words, uint32_t value);
 void tsr_cmd_copy(struct tsr_cmd *cmd, uint32_t dst, uint32_t dst_x, uint32_t src, uint32_t src_x,
 		  uint32_t words);
+/*
+ * Copies rows 0 to 3 to rows 8 to 11 of an object that the packet takes for an
+ * image of 16x16 pixels. The packet needs microcode.
+ */
+void tsr_cmd_blit_rows(struct tsr_cmd *cmd, uint32_t slot, const struct tsr_bo *bo);
 void tsr_cmd_nop(struct tsr_cmd *cmd, uint32_t bytes);
 void tsr_cmd_pad_to(struct tsr_cmd *cmd, uint32_t offset);
 

@@ -435,9 +435,12 @@ int tessera_device_resume(struct tessera_device *tdev)
 
 	ret = tessera_device_restore(tdev);
 	if (!ret)
-		ret = tessera_engines_resume(tdev);
+		ret = tessera_engines_resume(tdev, TSR_ENGINE_PAGING);
+	/* Queued jobs may draw, which needs the microcode. */
 	if (!ret)
 		ret = tessera_firmware_load(tdev);
+	if (!ret)
+		ret = tessera_engines_resume(tdev, TSR_ENGINE_RENDER);
 	if (ret)
 		tessera_engines_cancel(tdev);
 	tessera_kms_resume(tdev);

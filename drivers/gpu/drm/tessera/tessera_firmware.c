@@ -185,8 +185,11 @@ int tessera_firmware_load(struct tessera_device *tdev)
 		return PTR_ERR(ib);
 	}
 	ret = tessera_firmware_run(tdev, ib);
-	if (ret)
+	if (ret) {
 		drm_err(&tdev->drm, "microcode upload failed: %pe\n", ERR_PTR(ret));
+		/* The paging engine may be at the upload still. */
+		tessera_engines_cancel(tdev);
+	}
 	tessera_ib_put(ib);
 	tessera_ib_put(image);
 

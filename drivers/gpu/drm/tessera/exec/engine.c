@@ -424,16 +424,18 @@ err_resume:
 /**
  * tessera_engines_resume() - start paused engines with empty rings
  * @tdev: the device; interrupts may arrive from now on
+ * @type: TSR_ENGINE_*: which of them
  *
  * Return: 0 or a negative error.
  */
-int tessera_engines_resume(struct tessera_device *tdev)
+int tessera_engines_resume(struct tessera_device *tdev, u32 type)
 {
 	int ret = 0;
 	u32 i;
 
 	for (i = 0; i < tdev->info.num_engines; i++)
-		ret = tessera_engine_resume(tdev->engines[i]) ?: ret;
+		if (tdev->engines[i]->type == type)
+			ret = tessera_engine_resume(tdev->engines[i]) ?: ret;
 
 	return ret;
 }

@@ -569,7 +569,7 @@ static inline u32 tessera_engine_num(struct tessera_device *tdev)
 int tessera_engines_init(struct tessera_device *tdev);
 int tessera_engines_start(struct tessera_device *tdev);
 int tessera_engines_pause(struct tessera_device *tdev);
-int tessera_engines_resume(struct tessera_device *tdev);
+int tessera_engines_resume(struct tessera_device *tdev, u32 type);
 void tessera_engines_cancel(struct tessera_device *tdev);
 int tessera_engines_restart(struct tessera_device *tdev);
 
