@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "call.h"
+#include "hang.h"
 #include "host.h"
 #include "resident.h"
 #include "stall.h"
@@ -465,6 +466,44 @@ static void limits_of_a_process(void)
 	tsr_close(&files[0]);
 }
 
+/*
+ * A context that was destroyed counts until its jobs are done: the scheduler has
+ * a queue for it until then.
+ */
+static void destroyed_contexts_count(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct drm_tessera_context_destroy destroy = { 0 };
+	uint32_t contexts = 1;
+	struct tsr_hang hang;
+	struct tsr_cmd cmd;
+	int rc;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 8);
+	tsr_hang_start(&dev, tsr_context_new(&dev, 0), &hang);
+	tsr_hang_begun(&hang);
+	for (;;) {
+		struct drm_tessera_context_create create = { .engine = dev.render };
+
+		rc = __tsr_context_create(dev.fd, &create);
+		if (rc)
+			break;
+		require(++contexts <= dev.info.max_contexts);
+		tsr_submit(&dev, create.id, &cmd, 0, 0);
+		destroy.id = create.id;
+		require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_CONTEXT_DESTROY, &destroy));
+	}
+	require_eq(rc, -ENOSPC);
+	require_eq(contexts, dev.info.max_contexts);
+	tap_join(tap_fork(has_its_own, NULL));
+	tsr_hang_expire(&hang);
+	tsr_hang_end(&hang);
+	tsr_wait_for(!try_context(&dev));
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
 static int map_far_nulls(struct tsr_vm *vm, uint64_t address, uint32_t count)
 {
 	struct drm_tessera_vm_bind_op ops[FAR_NULLS];
@@ -709,6 +748,7 @@ static const struct tap_test tests[] = {
 	{ "RES-5 a submission that waits for an address space ID is interrupted",
 	  interrupted_request, 0, 0 },
 	{ "limits of a process", limits_of_a_process, 0, 0 },
+	{ "destroyed contexts count while they have jobs", destroyed_contexts_count, 0, 0 },
 	{ "RES-2 no page tables for a move", no_tables_for_a_move, 0, 0 },
 	{ "limit of mappings", limit_of_mappings, 0, 0 },
 	{ "limit of page tables", limit_of_tables, FAULTS, 0 },

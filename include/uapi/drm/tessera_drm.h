@@ -1030,7 +1030,8 @@ struct drm_tessera_context_create {
  * struct drm_tessera_context_destroy - argument of
  * DRM_IOCTL_TESSERA_CONTEXT_DESTROY
  *
- * Jobs that were submitted before still run.
+ * Jobs that were submitted before still run. The context counts towards
+ * &drm_tessera_query_device.max_contexts until they are done.
  *
  * Errors:
  *

@@ -172,7 +172,6 @@ static void context_fini_vm(struct tessera_context *ctx)
 /* The context has left its client's table, so no other thread uses @vm. */
 static void context_leave(struct tessera_context *ctx)
 {
-	atomic_dec(&ctx->account->process->count.contexts);
 	tessera_vm_put(ctx->vm);
 	ctx->vm = NULL;
 	tessera_context_put(ctx);
@@ -187,6 +186,7 @@ static void context_release(struct kref *ref)
 	tessera_backlog_put(ctx->backlog);
 	context_fini_vm(ctx);
 	context_fini_slots(ctx);
+	atomic_dec(&ctx->account->process->count.contexts);
 	tessera_account_put(ctx->account);
 	mutex_destroy(&ctx->lock);
 	kfree(ctx);
@@ -318,7 +318,6 @@ int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 
 	ret = xa_alloc(contexts, id, ctx, XA_LIMIT(1, TESSERA_MAX_CONTEXTS), GFP_KERNEL);
 	if (ret) {
-		atomic_dec(&account->process->count.contexts);
 		/* The reference stays with the caller. */
 		ctx->vm = NULL;
 		tessera_context_put(ctx);
