@@ -53,6 +53,9 @@ struct tessera_engine_quota {
 	wait_queue_head_t wait;
 };
 
+/** TESSERA_QUOTA_LEVELS - number of &enum tessera_level */
+#define TESSERA_QUOTA_LEVELS	3
+
 /**
  * struct tessera_quota - kernel memory charged for a client's unfinished work
  *
@@ -72,6 +75,11 @@ struct tessera_quota {
 	wait_queue_head_t wait;
 	/** @engines: work on each engine that cannot preempt */
 	struct tessera_engine_quota engines[TSR_MAX_ENGINES];
+	/**
+	 * @back: for each engine and level, the job that stood back last, until
+	 * it is handed over; under the engine's lock
+	 */
+	struct tessera_job *back[TSR_MAX_ENGINES][TESSERA_QUOTA_LEVELS];
 };
 
 void tessera_quota_init(struct tessera_quota *quota, long limit);

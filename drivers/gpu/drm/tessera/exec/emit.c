@@ -13,12 +13,14 @@
 
 #include <drm/drm_print.h>
 
+#include "client/client.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
 static_assert(TESSERA_JOB_MAX_RANGES <= TESSERA_RING_MAX_CALLS);
+static_assert(TESSERA_LEVELS == TESSERA_QUOTA_LEVELS);
 
 /*
  * From this number of jobs on, the ring accepts only jobs that are due (@turn).
@@ -147,6 +149,39 @@ static bool emit_is_far_ahead(struct tessera_engine *engine, const struct ahead 
 	       !engine->run_ahead_moves || ahead->moves > engine->run_ahead_moves;
 }
 
+/* The client's job that stood back last at the job's level. */
+static struct tessera_job **emit_back(struct tessera_job *job)
+{
+	return &job->quota->back[job->engine->id][job->level];
+}
+
+/*
+ * Return the fence for which a job waits that is far ahead. Its client may have
+ * many queues, each with such a job. If all waited for the job in the ring, each
+ * end of a job would have the scheduler ask all of them, before the jobs of other
+ * clients. Therefore only the first one waits for the ring. Each other one waits
+ * until the one that stood back before it has been handed over.
+ */
+static struct dma_fence *emit_stand_back_locked(struct tessera_job *job,
+						const struct ahead *ahead)
+{
+	struct tessera_job **back = emit_back(job), *before = *back;
+
+	if (job->stood_back)
+		return &ahead->own->base;
+	job->stood_back = true;
+	*back = job;
+
+	return before ? &before->base.s_fence->scheduled : &ahead->own->base;
+}
+
+/* The job is handed over, or never will be. */
+static void emit_leave_back_locked(struct tessera_job *job)
+{
+	if (job->stood_back && *emit_back(job) == job)
+		*emit_back(job) = NULL;
+}
+
 static void emit_forget_locked(struct tessera_engine *engine, struct tessera_job *job)
 {
 	lockdep_assert_held(&engine->lock);
@@ -169,6 +204,7 @@ void tessera_emit_forget(struct tessera_engine *engine, struct tessera_job *job)
 
 	spin_lock_irqsave(&engine->lock, flags);
 	emit_forget_locked(engine, job);
+	emit_leave_back_locked(job);
 	spin_unlock_irqrestore(&engine->lock, flags);
 }
 
@@ -176,7 +212,7 @@ void tessera_emit_forget(struct tessera_engine *engine, struct tessera_job *job)
  * Return the scheduled fence of the ready job with the highest priority above
  * @level, or NULL if there is none. The fence signals when that job is handed
  * over or cancelled. The highest one is chosen because it waits only for jobs
- * in the ring, so no circular wait can arise.
+ * in the ring or of its own level, so no circular wait can arise.
  */
 static struct dma_fence *emit_ready_above_locked(struct tessera_engine *engine, u32 level)
 {
@@ -204,26 +240,28 @@ static struct dma_fence *emit_ready_above_locked(struct tessera_engine *engine, 
  *
  * Return: NULL if the job may enter the ring. Otherwise a reference to the
  * fence to wait for before asking again: that of a job in the ring, or of a job
- * of higher priority that is about to enter it.
+ * of the same client or of higher priority that is about to enter it.
  */
 struct dma_fence *tessera_emit_blocking_fence(struct tessera_engine *engine,
 					      struct tessera_job *job, bool turn)
 {
 	struct ahead ahead = { .moves = job->moves };
+	struct tessera_fence *in_ring = NULL;
 	struct dma_fence *wait = NULL;
-	struct tessera_fence *in_ring;
 	unsigned long flags;
 
 	spin_lock_irqsave(&engine->lock, flags);
 	emit_look_ahead_locked(engine, job, &ahead);
 	if (emit_is_far_ahead(engine, &ahead))
-		in_ring = ahead.own;
-	else
-		in_ring = turn ? NULL : ahead.above ?: ahead.middle;
+		wait = emit_stand_back_locked(job, &ahead);
+	else if (!turn)
+		in_ring = ahead.above ?: ahead.middle;
 	if (in_ring)
 		wait = &in_ring->base;
-	else if (!turn)
+	else if (!wait && !turn)
 		wait = emit_ready_above_locked(engine, job->level);
+	if (!wait)
+		emit_leave_back_locked(job);
 
 	emit_forget_locked(engine, job);
 	if (wait && job->queue)

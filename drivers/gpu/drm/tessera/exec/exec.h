@@ -461,6 +461,11 @@ struct tessera_job {
 	 * like @is_unready.
 	 */
 	struct list_head ready;
+	/*
+	 * The job has stood back behind its client's other jobs, see
+	 * emit_stand_back_locked(); under the engine's lock.
+	 */
+	bool stood_back;
 	/* The job is counted in &tessera_queue.unready. */
 	bool is_unready;
 	/*
