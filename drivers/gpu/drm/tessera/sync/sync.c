@@ -21,9 +21,8 @@
 #include "sync/sync.h"
 #include "tessera_device.h"
 
-/* A fence to wait for, or a syncobj to signal. */
+/* An element of the list: a syncobj to signal, or nothing. */
 struct tessera_sync_item {
-	struct dma_fence *wait;
 	struct drm_syncobj *signal;
 	struct dma_fence_chain *chain;
 	u64 point;
@@ -46,24 +45,26 @@ static int sync_check(const struct drm_tessera_sync *sync)
 }
 
 /*
- * Add a container's unsignalled fences to @found, except for those of jobs of
- * @engine or, with NULL, of the device.
+ * Add a container's unsignalled fences to @found; with @foreign_to only those
+ * that are not of its jobs. A client can make a timeline of any length, so the
+ * caller may hold no lock, and a signal ends the walk.
  */
-static int add_foreign(struct tessera_fences *found, struct tessera_device *tdev,
-		       const struct tessera_engine *engine, struct dma_fence *wait)
+static int add_fences(struct tessera_fences *found, struct dma_fence *container,
+		      struct tessera_device *foreign_to)
 {
-	struct drm_sched_fence *s_fence;
 	struct dma_fence_unwrap cursor;
 	struct dma_fence *fence;
 	int ret;
 
-	dma_fence_unwrap_for_each(fence, &cursor, wait) {
-		s_fence = to_drm_sched_fence(fence);
-		if (dma_fence_is_signaled(fence) ||
-		    (engine ? s_fence && s_fence->sched == &engine->sched :
-			      tessera_fence_is_own(tdev, fence)))
+	dma_fence_unwrap_for_each(fence, &cursor, container) {
+		cond_resched();
+		if (signal_pending(current))
+			ret = -ERESTARTSYS;
+		else if (dma_fence_is_signaled(fence) ||
+			 (foreign_to && tessera_fence_is_own(foreign_to, fence)))
 			continue;
-		ret = tessera_fences_add(found, fence);
+		else
+			ret = tessera_fences_add(found, fence);
 		if (ret) {
 			dma_fence_put(cursor.chain);
 			return ret;
@@ -104,7 +105,7 @@ static int sync_await(struct tessera_device *tdev, struct drm_file *file,
 	 * -ETIME.
 	 */
 	if (!ret || ret == -ETIME)
-		ret = add_foreign(found, tdev, NULL, fence);
+		ret = add_fences(found, fence, tdev);
 	dma_fence_put(fence);
 
 	return ret;
@@ -148,27 +149,25 @@ int tessera_syncs_await(struct tessera_device *tdev, struct drm_file *file,
 	return ret;
 }
 
-static int sync_item_init(struct tessera_sync_item *item, struct drm_file *file,
-			  const struct drm_tessera_sync *sync)
+static int sync_find_waits(struct tessera_fences *waits, struct drm_file *file,
+			   const struct drm_tessera_sync *sync)
 {
 	struct dma_fence *wait;
 	int ret;
 
-	ret = sync_check(sync);
+	/* On failure, the core may leave a stale pointer in @wait. */
+	ret = drm_syncobj_find_fence(file, sync->handle, sync->point, 0, &wait);
 	if (ret)
 		return ret;
+	ret = add_fences(waits, wait, NULL);
+	dma_fence_put(wait);
 
-	if (!(sync->flags & DRM_TESSERA_SYNC_SIGNAL)) {
-		/*
-		 * On failure, the core may store a pointer after dropping its
-		 * reference.
-		 */
-		ret = drm_syncobj_find_fence(file, sync->handle, sync->point, 0, &wait);
-		if (!ret)
-			item->wait = wait;
-		return ret;
-	}
+	return ret;
+}
 
+static int sync_item_init(struct tessera_sync_item *item, struct drm_file *file,
+			  const struct drm_tessera_sync *sync)
+{
 	if (sync->flags & DRM_TESSERA_SYNC_TIMELINE) {
 		item->chain = dma_fence_chain_alloc();
 		if (!item->chain)
@@ -206,6 +205,16 @@ static int syncs_init_signals(struct tessera_syncs *syncs, struct tessera_monito
 	return syncs->signals ? tessera_signals_prepare(syncs->signals) : 0;
 }
 
+/* @engine: as for tessera_syncs_wait() */
+static bool is_outside(struct tessera_device *tdev, const struct tessera_engine *engine,
+		       struct dma_fence *fence)
+{
+	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
+
+	return engine ? !s_fence || s_fence->sched != &engine->sched :
+			!tessera_fence_is_own(tdev, fence);
+}
+
 /**
  * tessera_syncs_wait() - wait for fences of the list
  * @syncs: the list
@@ -225,9 +234,12 @@ int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device 
 	int ret = 0;
 	u32 i;
 
-	for (i = 0; !ret && i < syncs->count; i++)
-		if (syncs->items[i].wait)
-			ret = add_foreign(&found, tdev, engine, syncs->items[i].wait);
+	for (i = 0; !ret && i < syncs->waits.num; i++) {
+		struct dma_fence *fence = syncs->waits.fence[i];
+
+		if (!dma_fence_is_signaled(fence) && is_outside(tdev, engine, fence))
+			ret = tessera_fences_add(&found, fence);
+	}
 	if (!ret)
 		ret = tessera_foreign_wait(tdev, &found, TESSERA_WAIT_FOREIGN,
 					   MAX_SCHEDULE_TIMEOUT);
@@ -268,7 +280,11 @@ int tessera_syncs_init(struct tessera_syncs *syncs, struct tessera_device *tdev,
 	syncs->count = count;
 
 	for (i = 0; i < count; i++) {
-		ret = sync_item_init(&syncs->items[i], file, &list[i]);
+		ret = sync_check(&list[i]);
+		if (!ret)
+			ret = list[i].flags & DRM_TESSERA_SYNC_SIGNAL ?
+			      sync_item_init(&syncs->items[i], file, &list[i]) :
+			      sync_find_waits(&syncs->waits, file, &list[i]);
 		if (ret)
 			return ret;
 	}
@@ -287,37 +303,16 @@ void tessera_syncs_fini(struct tessera_syncs *syncs)
 	for (i = 0; i < syncs->count; i++) {
 		struct tessera_sync_item *item = &syncs->items[i];
 
-		dma_fence_put(item->wait);
 		if (item->signal)
 			drm_syncobj_put(item->signal);
 		dma_fence_chain_free(item->chain);
 	}
 	tessera_signals_put(syncs->signals);
+	tessera_fences_fini(&syncs->waits);
 	kvfree(syncs->items);
 	syncs->items = NULL;
 	syncs->signals = NULL;
 	syncs->count = 0;
-}
-
-/* Make the fences of this device's jobs dependencies of @job. */
-static int sync_add_wait(struct tessera_job *job, struct dma_fence *wait)
-{
-	struct tessera_device *tdev = job->engine->tdev;
-	struct dma_fence_unwrap cursor;
-	struct dma_fence *fence;
-	int ret = 0;
-
-	dma_fence_unwrap_for_each(fence, &cursor, wait) {
-		if (dma_fence_is_signaled(fence) || !tessera_fence_is_own(tdev, fence))
-			continue;
-		ret = tessera_job_add_dependency(job, dma_fence_get(fence));
-		if (ret) {
-			dma_fence_put(cursor.chain);
-			break;
-		}
-	}
-
-	return ret;
 }
 
 /**
@@ -331,12 +326,16 @@ static int sync_add_wait(struct tessera_job *job, struct dma_fence *wait)
  */
 int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_job *job)
 {
+	struct tessera_device *tdev = job->engine->tdev;
 	u32 i;
 	int ret = 0;
 
-	for (i = 0; !ret && i < syncs->count; i++)
-		if (syncs->items[i].wait)
-			ret = sync_add_wait(job, syncs->items[i].wait);
+	for (i = 0; !ret && i < syncs->waits.num; i++) {
+		struct dma_fence *fence = syncs->waits.fence[i];
+
+		if (!dma_fence_is_signaled(fence) && tessera_fence_is_own(tdev, fence))
+			ret = tessera_job_add_dependency(job, dma_fence_get(fence));
+	}
 
 	return ret;
 }

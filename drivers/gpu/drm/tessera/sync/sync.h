@@ -9,6 +9,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+#include "exec/exec.h"
 #include "tessera_wait.h"
 
 struct dma_fence;
@@ -102,6 +103,8 @@ struct tessera_syncs {
 	struct tessera_sync_item *items;
 	/** @count: number of @items */
 	u32 count;
+	/** @waits: the unsignalled fences that the list waits for */
+	struct tessera_fences waits;
 	/** @signals: the values of monitored fences in the list, or NULL */
 	struct tessera_signals *signals;
 };
