@@ -258,13 +258,15 @@ struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 		return ERR_PTR(-EINVAL);
 	/*
 	 * Importers would not learn of an offer. Therefore an offered object is
-	 * not exported, and an exported one cannot be offered.
+	 * not exported, and an exported one cannot be offered. The core holds
+	 * a lock that every new handle needs, so do not wait for the
+	 * reservation, under which an object may be filled or moved.
 	 */
-	dma_resv_lock(gem->resv, NULL);
+	spin_lock(&bo->sharing.lock);
 	offered = tessera_bo_is_offered(bo);
 	if (!offered)
 		WRITE_ONCE(bo->sharing.exported, true);
-	dma_resv_unlock(gem->resv);
+	spin_unlock(&bo->sharing.lock);
 	if (offered)
 		return ERR_PTR(-EINVAL);
 	dmabuf = drm_gem_prime_export(gem, flags);

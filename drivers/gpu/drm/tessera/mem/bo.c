@@ -329,6 +329,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	}
 
 	spin_lock_init(&bo->locks.lock);
+	spin_lock_init(&bo->sharing.lock);
 	tessera_dep_check_init(&bo->dep_check);
 	INIT_LIST_HEAD(&bo->locks.files);
 	INIT_LIST_HEAD(&bo->residency.entries);

@@ -236,6 +236,8 @@ struct tessera_bo_sharing {
 	struct list_head lendings;
 	/** @lent: one of @lendings may use the pages; under resv */
 	bool lent;
+	/** @lock: orders setting @exported and an offer of the object */
+	spinlock_t lock;
 	/**
 	 * @exported: the object was exported or imported at some time, so its
 	 * reservation may contain foreign fences

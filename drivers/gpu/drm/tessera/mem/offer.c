@@ -104,6 +104,39 @@ static int offer_leave_aperture(struct tessera_bo *bo)
 		tessera_victims_evict(bo, TESSERA_EVICT_OTHER) : 0;
 }
 
+/*
+ * Set the offer. False if the object has been exported since offer_check(),
+ * which takes no reservation.
+ */
+static bool offer_claim(struct tessera_bo *bo, u32 priority)
+{
+	bool exported;
+
+	spin_lock(&bo->sharing.lock);
+	exported = bo->sharing.exported;
+	if (!exported)
+		WRITE_ONCE(bo->offer.priority, priority);
+	spin_unlock(&bo->sharing.lock);
+
+	return !exported;
+}
+
+static int offer_claim_all(struct tessera_bos *set, u32 priority)
+{
+	u32 i;
+
+	for (i = 0; i < set->num; i++) {
+		if (offer_claim(set->bos[i], priority))
+			continue;
+		while (i--)
+			WRITE_ONCE(set->bos[i]->offer.priority, 0);
+		return -EINVAL;
+	}
+
+	return 0;
+}
+
+/* @priority is set already. */
 static void offer_one(struct tessera_bo *bo, u32 priority)
 {
 	/*
@@ -113,7 +146,6 @@ static void offer_one(struct tessera_bo *bo, u32 priority)
 	tessera_bo_device(bo)->upcalls->window_close(bo);
 	tessera_stale_map_check(bo);
 	bo->offer.lost = false;
-	WRITE_ONCE(bo->offer.priority, priority);
 	tessera_order_update(bo);
 	if (!tessera_bo_segment(bo))
 		tessera_backing_add_donor(bo);
@@ -135,6 +167,7 @@ static int offer_locked(struct tessera_bos *set, u32 priority)
 	/* If a later step fails, the objects that have left are still valid. */
 	for (i = 0; i < set->num && !ret; i++)
 		ret = offer_leave_aperture(set->bos[i]);
+	ret = ret ?: offer_claim_all(set, priority);
 	for (i = 0; i < set->num && !ret; i++)
 		offer_one(set->bos[i], priority);
 
