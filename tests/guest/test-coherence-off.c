@@ -764,6 +764,33 @@ static void moves_are_the_kernels(void)
 	tsr_close(&s.dev);
 }
 
+/*
+ * A store that does not fault, because an earlier one has mapped the page, is
+ * moved with the object.
+ */
+static void later_stores_are_moved(void)
+{
+	struct scene s = scene_open();
+	struct tsr_bo bo = mapped(&s, tsr_bit(tsr_seg_visible(&s.dev)), own);
+	volatile uint32_t *words = bo.map;
+	struct tsr_cmd cmd;
+
+	words[0] = 1;
+	tsr_lock(&s.dev, &bo, DRM_TESSERA_LOCK_READ_ONLY);
+	tsr_unlock(&s.dev, &bo);
+	words[0] = 2;
+	/* The job uses the object in VRAM, and writes another page. */
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_fill(&cmd, 0, 1024, 16, 3);
+	tsr_submit_done(&s.dev, s.ctx, &cmd);
+	tsr_cmd_fini(&cmd);
+	require_eq(tsr_bo_info(&s.dev, &bo).segment, tsr_seg_visible(&s.dev)->id);
+	require_eq(words[0], 2);
+	require_eq(words[1024], 3);
+	tsr_close(&s.dev);
+}
+
 /* A VM with @seen mapped, into which jobs copy what they read. */
 static struct tsr_vm vm_with(struct scene *s)
 {
@@ -981,6 +1008,7 @@ static const struct tap_test tests[] = {
 	  stale_without_the_call, TSR_EXPECT(STRICT_COHERENCE), 60 },
 	{ "COH-9 the call maintains exactly its range", exactly_the_range, 0, 60 },
 	{ "COH-8 the kernel maintains caches for its own moves", moves_are_the_kernels, 0, 60 },
+	{ "COH-8 a move takes stores along that do not fault", later_stores_are_moved, 0, 60 },
 	{ "COH-4 COH-8 swap-out saves what a job at a virtual address wrote", saved_from_an_address,
 	  0, 60 },
 	{ "COH-8 COH-10 binding in a VM writes the caches back once", bound_as_it_is, 0, 60 },

@@ -161,14 +161,15 @@ static bool is_explicit(const struct tessera_bo *bo)
 
 /*
  * Clearing of new pages is an access of the kernel, so the client does not
- * maintain the caches for it.
+ * maintain the caches for it. The first fault maps new pages for writing, so
+ * stores that do not fault may follow.
  */
 static void settle_new(struct tessera_bo *bo, struct tessera_page_users *users)
 {
 	if (users->cpu != TESSERA_PAGES_NEW)
 		return;
 	maintain(bo, 0, bo->tbo.ttm->num_pages, TSR_COH_WRITE_BACK);
-	users->cpu = TESSERA_PAGES_UNUSED;
+	users->cpu = TESSERA_PAGES_WRITTEN;
 }
 
 /**
