@@ -337,9 +337,10 @@ void tessera_vblank_interrupt(struct tessera_crtc *tc)
 		drm_crtc_handle_vblank(&tc->base);
 	/*
 	 * Complete the writeback first, as the event of its commit lets the
-	 * next one begin.
+	 * next one begin. @number may include a vblank after the read of
+	 * @status, so do not rely on its bit.
 	 */
-	if (status & TSR_CRTC_INT_WRITEBACK)
+	if (READ_ONCE(tc->writing))
 		tessera_writeback_poll(tc);
 	if (status & (TSR_CRTC_INT_VBLANK | TSR_CRTC_INT_LATCH))
 		latched(tc, number);
