@@ -745,7 +745,9 @@ struct drm_tessera_reclaim {
  * With DESTROY_SYNCHRONOUS the call waits for the same jobs as without it, and
  * returns when the memory is free. It does not wait for other references to the
  * object (another handle, a mapping, or a mapping in a VM), nor for an object
- * that was ever exported. A signal ends the wait with nothing destroyed.
+ * that was ever exported. A signal that comes before the jobs are done ends the
+ * call with nothing destroyed. A later one has the call return 0 at once,
+ * although the memory may not be free yet.
  *
  * The memory is charged to the client until it is freed.
  *

@@ -96,7 +96,7 @@ static void registry_remove(struct tessera_registry *registry, u32 id)
  * @tdev: the device
  * @id: id of the object, which has no references left
  *
- * A fatal signal ends the wait early. The waiting task can be frozen, so
+ * A signal ends the wait early. The waiting task can be frozen, so
  * suspend does not wait for it. An id is not reused until all others were.
  */
 void tessera_bo_wait_destroyed(struct tessera_device *tdev, u32 id)
@@ -105,7 +105,7 @@ void tessera_bo_wait_destroyed(struct tessera_device *tdev, u32 id)
 
 	tessera_wait_event(TESSERA_WAIT_DESTROY, registry->removed,
 			   !xa_load(&registry->objects, id),
-			   (TASK_KILLABLE | TASK_FREEZABLE_UNSAFE));
+			   (TASK_INTERRUPTIBLE | TASK_FREEZABLE_UNSAFE));
 }
 
 /*
