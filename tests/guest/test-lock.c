@@ -646,6 +646,31 @@ static void bytes_are_linear(void)
 	stage_close(&s);
 }
 
+#define MOST_FILES 1024 /* open files that have locked an object */
+
+/*
+ * All clients that share an object search the files that have locked it, so
+ * their number is limited.
+ */
+static void files_are_limited(void)
+{
+	const struct rlimit many = { .rlim_cur = MOST_FILES + 64, .rlim_max = MOST_FILES + 64 };
+	struct tsr_device dev = tsr_open(), more;
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), cpu);
+	struct drm_prime_handle prime = { .handle = bo.handle, .flags = DRM_CLOEXEC };
+	uint32_t handle;
+
+	require_ok(setrlimit(RLIMIT_NOFILE, &many));
+	require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
+	for (uint32_t i = 0; i <= MOST_FILES; i++) {
+		more = tsr_open();
+		require_ok(__tsr_import(more.fd, prime.fd, &handle));
+		require_eq(__tsr_lock(more.fd, &handle, 0), i < MOST_FILES ? 0 : -ENOSPC);
+	}
+	require_err(__tsr_lock(dev.fd, &bo.handle, 0), -ENOSPC);
+	tsr_close(&more);
+}
+
 static const struct tap_test tests[] = {
 	{ "LOCK-6 LOCK-25 ERR-29 do-not-wait answers at once", busy_says_so, 0, 0 },
 	{ "LOCK-7 LOCK-8 MODEL-9 lock waits, asleep", lock_waits, 0, 0 },
@@ -659,6 +684,7 @@ static const struct tap_test tests[] = {
 	{ "LOCK-22 ERR-37 stays out of memory while locked", stays_out_of_memory, 0, 0 },
 	{ "LOCK-10 MODEL-10 locks end with the handle", locks_end_with_the_handle, 0, 0 },
 	{ "LOCK-22 LOCK-30 locks bind their owner", locks_bind_their_owner, 0, 0 },
+	{ "LOCK-10 the number of files that lock an object is limited", files_are_limited, 0, 60 },
 	{ "SWZ-10 LOCK-20 bytes are linear", bytes_are_linear, 0, 0 },
 };
 

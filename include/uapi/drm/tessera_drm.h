@@ -676,8 +676,9 @@ struct drm_tessera_offer_bo {
  *
  * - -ENOENT: unknown handle.
  * - -EINVAL: unknown @priority; non-zero padding; an object that is given
- *   twice, is offered already, has a handle in another file, has a GEM name,
- *   was ever exported, or was created by BO_FROM_USER.
+ *   twice, is offered already, has another handle (newer kernels count a
+ *   framebuffer as one), has a GEM name, was ever exported, or was created by
+ *   BO_FROM_USER.
  * - -EBUSY: an object is locked or scanned out.
  * - -EIO: an object is lost.
  * - -E2BIG: more objects than &drm_tessera_query_device.max_allocs.
@@ -936,7 +937,8 @@ struct drm_tessera_unlock {
  * the same open file has locked and that cannot move to where a job could use
  * it. Such an object either supports VRAM only and was in no segment when it
  * was locked, or it has to stay out of VRAM. Other files may move it. A commit
- * returns -EBUSY for a framebuffer that the file has made of such an object.
+ * returns -EBUSY for a framebuffer that the file has made of such an object, and
+ * for any framebuffer of an object that has to stay out of VRAM.
  *
  * Errors, with nothing locked:
  *
@@ -945,7 +947,10 @@ struct drm_tessera_unlock {
  * - -EPERM: an object of BO_FROM_USER.
  * - -EOPNOTSUPP: the object would have to leave VRAM and supports no aperture
  *   and no UMA segment.
- * - -EBUSY: a swizzled object is locked with LOCK_ACQUIRE_RANGE.
+ * - -EBUSY: a swizzled object is locked with LOCK_ACQUIRE_RANGE; or the object
+ *   would have to leave VRAM and is scanned out.
+ * - -ENOSPC: a scanned-out object is in memory that the CPU cannot see, and there
+ *   is no host aperture; or 1024 open files have locked the object.
  * - -EIO: the object is lost.
  */
 struct drm_tessera_lock2 {
@@ -1611,7 +1616,7 @@ struct drm_tessera_vm_bind_op {
  * A mapping holds a reference to its object, which therefore survives the
  * closing of its handles. The mapping is valid while the object is on the
  * residency list of the file that owns the VM (MAKE_RESIDENT). Lists of other
- * files do not count. Otherwise accesses fault. Closing the last handle takes
+ * files do not count. Otherwise accesses fault. Closing any handle takes
  * the object off the list. Jobs can then access it until it moves, which may be
  * at any time. While an object moves, jobs wait. Its virtual addresses do not
  * change.

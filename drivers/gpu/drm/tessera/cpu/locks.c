@@ -33,6 +33,9 @@
 #include "segments/segments.h"
 #include "tessera_device.h"
 
+/* Entries of an object. Submissions of all clients that share it search them. */
+#define MAX_FILES	1024
+
 /* Locks of one object by one open file. */
 struct lock_file {
 	struct list_head node;
@@ -81,19 +84,25 @@ static bool locks_count(struct tessera_bo *bo, struct drm_file *file, enum tesse
 static int locks_add_file(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+	int ret = 0;
 
 	if (!new)
 		return -ENOMEM;
 	new->file = file;
 	spin_lock(&bo->locks.lock);
 	if (!locks_find(bo, file)) {
-		list_add_tail(&new->node, &bo->locks.files);
-		new = NULL;
+		if (bo->locks.num_files < MAX_FILES) {
+			list_add_tail(&new->node, &bo->locks.files);
+			bo->locks.num_files++;
+			new = NULL;
+		} else {
+			ret = -ENOSPC;
+		}
 	}
 	spin_unlock(&bo->locks.lock);
 	kfree(new);
 
-	return 0;
+	return ret;
 }
 
 static void locks_release_locked(struct tessera_bo *bo, u64 tracked, u64 untracked)
@@ -192,6 +201,7 @@ static void locks_forget_file(struct tessera_bo *bo, struct drm_file *file)
 	entry = locks_find(bo, file);
 	if (entry) {
 		list_del(&entry->node);
+		bo->locks.num_files--;
 		locks_release_locked(bo, entry->counts[TESSERA_LOCK_TRACKED],
 				     entry->counts[TESSERA_LOCK_UNTRACKED]);
 	}
@@ -220,7 +230,7 @@ void tessera_locks_close(struct drm_gem_object *gem, struct drm_file *file)
  * it up again and remove the entry if it is gone. A later close removes the
  * entry itself.
  *
- * Return: 0, -ENOENT or -ENOMEM.
+ * Return: 0; -ENOENT; -ENOMEM; or -ENOSPC if too many files have locked it.
  */
 int tessera_locks_open(struct tessera_bo *bo, struct drm_file *file, u32 handle)
 {

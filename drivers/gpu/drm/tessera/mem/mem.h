@@ -87,6 +87,8 @@ struct tessera_bo_locks {
 	spinlock_t lock;
 	/** @files: open files that have locked the object, with a count each */
 	struct list_head files;
+	/** @num_files: number of elements of @files */
+	u32 num_files;
 	/**
 	 * @held: sum of the counts. If the layout is swizzled, it changes only
 	 * under resv

@@ -150,7 +150,7 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_residency_entry_drop);
 /**
  * tessera_residency_entry_close() - &tessera_upcalls.handle_closed
  * @bo: the object
- * @file: the file, which has no handle of the object any more
+ * @file: the file that closes a handle of the object; rarely it has another one
  *
  * If a VM of the file still maps the object, its page tables point to it until
  * the object moves.
