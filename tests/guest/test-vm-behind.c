@@ -5,8 +5,9 @@
  */
 #include <string.h>
 
-#include "held.h"
+#include "host.h"
 #include "resident.h"
+#include "stall.h"
 #include "trace.h"
 #include "vm.h"
 
@@ -21,32 +22,27 @@
 struct queue {
 	struct tsr_device dev;
 	struct tsr_vm vm;
-	struct tsr_bo bo, gate;
+	struct tsr_bo bo;
 	uint32_t bytes;
-	struct tsr_held held; /* the job in front of them */
+	struct tsr_stuck stuck; /* the first of them */
 	uint32_t sync[JOBS];
 };
 
-static void queue_submit(struct queue *q, uint32_t context, uint32_t job, uint32_t wait)
+static void queue_submit(struct queue *q, uint32_t job)
 {
-	require_ok(__tsr_submit_vm(&q->dev, context, q->vm.at + KiB(1) * job, q->bytes, wait,
+	require_ok(__tsr_submit_vm(&q->dev, q->vm.context, q->vm.at + KiB(1) * job, q->bytes, 0,
 				   q->sync[job]));
 }
 
-/* The first job is held until all are queued, so timing does not matter. */
+/* The engine stops at the first job until the next one is in the ring. */
 static void queue_submit_all(struct queue *q)
 {
-	q->held = tsr_held_open(&q->dev);
-	tsr_held_fill(&q->held, &q->gate, 1, 0);
+	q->stuck = tsr_stuck_next(&q->dev, q->dev.render);
 	for (uint32_t i = 0; i < JOBS; i++)
-		queue_submit(q, q->vm.context, i, i ? 0 : q->held.done);
-	require(tsr_held_waits(&q->held));
-}
-
-static void queue_go(struct queue *q)
-{
-	tsr_held_go(&q->held);
-	tsr_held_close(&q->held);
+		queue_submit(q, i);
+	tsr_stuck_begun(&q->stuck);
+	tsr_wait_for(tsr_trace_so_far_with("job_run", "engine", q->dev.render) >= 2);
+	tsr_stuck_release(&q->stuck);
 }
 
 static void queue_init(struct queue *q, uint32_t bad)
@@ -61,7 +57,6 @@ static void queue_init(struct queue *q, uint32_t bad)
 	memset(q->bo.map, 0, q->bo.size);
 	tsr_vm_map(&q->dev, q->vm.id, &q->bo, 0, AT, q->bo.size, 0);
 	tsr_vm_place(&q->vm, &q->bo);
-	q->gate = tsr_bo_new(&q->dev, KiB(4), tsr_bit(tsr_seg_gart(&q->dev)), 0);
 	for (uint32_t i = 0; i < JOBS; i++) {
 		q->sync[i] = tsr_syncobj_new(&q->dev);
 		tsr_cmd_init(&cmd);
@@ -72,14 +67,13 @@ static void queue_init(struct queue *q, uint32_t bad)
 		tsr_cmd_fini(&cmd);
 	}
 	/* the page tables have been written */
-	queue_submit(q, q->vm.context, JOBS - 1, 0);
+	queue_submit(q, JOBS - 1);
 	require_ok(tsr_syncobj_status(&q->dev, q->sync[JOBS - 1]));
 	memset(q->bo.map, 0, q->bo.size);
 }
 
 static void queue_fini(struct queue *q)
 {
-	tsr_bo_free(&q->dev, &q->gate);
 	for (uint32_t i = 0; i < JOBS; i++)
 		tsr_syncobj_free(&q->dev, q->sync[i]);
 	tsr_bo_free(&q->dev, &q->bo);
@@ -128,7 +122,6 @@ static void are_in_the_ring(void)
 	queue_init(&q, NONE);
 	tsr_trace_start("job_run", "job_done", NULL);
 	queue_submit_all(&q);
-	queue_go(&q);
 	for (uint32_t i = 0; i < JOBS; i++)
 		require_ok(tsr_syncobj_status(&q.dev, q.sync[i]));
 	trace = tsr_trace_stop();
@@ -153,9 +146,8 @@ static void do_nothing_behind_a_fault(void)
 	tsr_trace_start("job_run", "job_done", NULL);
 	/* the ring takes two jobs of a process: let these be first */
 	queue_submit_all(&q);
-	queue_go(&q);
 	for (uint32_t i = 0; i < JOBS; i++)
-		queue_submit(&other, other.vm.context, i, 0);
+		queue_submit(&other, i);
 	require_eq(tsr_syncobj_status(&q.dev, q.sync[0]), -EFAULT);
 	for (uint32_t i = 1; i < JOBS; i++)
 		require_eq(tsr_syncobj_status(&q.dev, q.sync[i]), -ECANCELED);

@@ -282,6 +282,11 @@ bool tsr_trace_waits_for_lock(pid_t tid)
 
 size_t tsr_trace_so_far(const char *name, uint64_t bo)
 {
+	return tsr_trace_so_far_with(name, bo ? "bo" : NULL, bo);
+}
+
+size_t tsr_trace_so_far_with(const char *name, const char *key, uint64_t value)
+{
 	char path[320], *text, *line, *save = NULL;
 	struct tsr_event ev;
 	size_t count = 0;
@@ -291,7 +296,7 @@ size_t tsr_trace_so_far(const char *name, uint64_t bo)
 	require(text);
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		count += parse_line(line, &ev) && !strcmp(ev.name, name) &&
-			 (!bo || tsr_event_u64(&ev, "bo") == bo);
+			 (!key || tsr_event_u64(&ev, key) == value);
 	free(text);
 	return count;
 }

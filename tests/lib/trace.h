@@ -52,6 +52,8 @@ bool tsr_trace_waits_for_fence(pid_t tid);
 bool tsr_trace_waits_for_lock(pid_t tid);
 /* Number of events of that name so far; with @bo set, only of this object. */
 size_t tsr_trace_so_far(const char *name, uint64_t bo);
+/* The same for events that have @value as @key; NULL: all. */
+size_t tsr_trace_so_far_with(const char *name, const char *key, uint64_t value);
 /* Stop, and read the recorded events. */
 struct tsr_trace tsr_trace_stop(void);
 void tsr_trace_free(struct tsr_trace *trace);
