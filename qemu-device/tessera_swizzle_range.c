@@ -137,25 +137,31 @@ void tessera_swizzle_range_disable(TesseraState *s, uint32_t index)
     s->ranges[index].enabled = false;
 }
 
-void tessera_swizzle_range_reset(TesseraState *s)
+static void hide_all(TesseraState *s)
 {
     for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
         s->ops->range_hide(s, i);
     }
+}
+
+void tessera_swizzle_range_reset(TesseraState *s)
+{
+    hide_all(s);
     memset(s->ranges, 0, sizeof(s->ranges));
 }
 
 /*
- * Show the ranges of a loaded state, which were checked. Returns false if the
- * host has no memory for them.
+ * Show the ranges of a loaded state, which were checked, instead of those that
+ * were shown before. Both may name the same memory, so hide all of these first.
+ * Returns false if the host has no memory for the new ones.
  */
 bool tessera_swizzle_range_loaded(TesseraState *s)
 {
     bool ok = true;
 
-    for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
-        s->ops->range_hide(s, i);
-        ok = ok && (!s->ranges[i].enabled || show(s, i));
+    hide_all(s);
+    for (uint32_t i = 0; i < s->cfg.swizzle_ranges && ok; i++) {
+        ok = !s->ranges[i].enabled || show(s, i);
     }
     return ok;
 }

@@ -458,7 +458,7 @@ static void test_range(struct run *r)
 	};
 	tessera_swizzle_range_enable(s, 1);
 	EXPECT(r, s->ranges[1].enabled, true, "swizzling range");
-	EXPECT(r, r->m->shown_at, TARGET, "offset of the range");
+	EXPECT(r, r->m->shown[1].at, TARGET, "offset of the range");
 	for (uint32_t i = 0; i < 500; i++) {
 		uint32_t n = 1 << any(4), x = any(d.pitch - n + 1), y = any(H);
 		bool write = any(2);
@@ -474,7 +474,18 @@ static void test_range(struct run *r)
 	EXPECT(r, tessera_swizzle_range_access(s, d.pitch * d.h, got, 4, false), false,
 	       "access behind the range");
 	EXPECT(r, r->m->errors[TSR_ERR_SWIZZLE_RANGE], errors + 1, "errors counted");
-	tessera_swizzle_range_disable(s, 1);
+	/* A loaded state shows the same memory through another range. */
+	s->ranges[0] = s->ranges[1];
+	s->ranges[1].enabled = false;
+	EXPECT(r, tessera_swizzle_range_loaded(s), true, "load of ranges");
+	EXPECT(r, r->m->shown[0].bytes, size_of(&d), "bytes that the loaded range shows");
+	EXPECT(r, r->m->shown[1].bytes, 0, "bytes that the range before shows");
+	tessera_swizzle_range_disable(s, 0);
+	EXPECT(r, r->m->shown[0].bytes, 0, "bytes that a disabled range shows");
+	r->m->no_memory = true;
+	tessera_swizzle_range_enable(s, 0);
+	EXPECT(r, s->ranges[0].enabled, false, "range that the host has no memory for");
+	r->m->no_memory = false;
 }
 
 static void plane_regs(uint32_t *regs, const struct surface *s, uint32_t control, uint32_t pos)

@@ -116,12 +116,22 @@ static void poison_later(TesseraState *s)
 
 static bool range_show(TesseraState *s, uint32_t index, uint64_t at)
 {
-	of(s)->shown_at = at;
+	struct machine *m = of(s);
+	uint64_t bytes = tessera_range_bytes(&s->ranges[index]);
+
+	for (uint32_t i = 0; i < TSR_MAX_SWIZZLE_RANGES; i++)
+		if (at < m->shown[i].at + m->shown[i].bytes && m->shown[i].at < at + bytes)
+			broken(m, "a range was shown where another one still is");
+	if (m->no_memory)
+		return false;
+	m->shown[index].at = at;
+	m->shown[index].bytes = bytes;
 	return true;
 }
 
 static void range_hide(TesseraState *s, uint32_t index)
 {
+	of(s)->shown[index].bytes = 0;
 }
 
 static void error(TesseraState *s, const TesseraErrorRecord *rec, bool first)

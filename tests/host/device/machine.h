@@ -47,7 +47,10 @@ struct machine {
 	unsigned int interrupted;
 	unsigned int errors[TSR_ERR_TYPES];
 	unsigned int poison_calls;
-	uint64_t shown_at; /* by range_show() */
+	bool no_memory; /* range_show() fails */
+	struct {
+		uint64_t at, bytes; /* 0: hidden */
+	} shown[TSR_MAX_SWIZZLE_RANGES];
 	const char *wrong; /* the first rule of TesseraHostOps that was broken */
 };
 
