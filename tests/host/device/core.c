@@ -11,6 +11,7 @@
 #include "tessera_frame.h"
 #include "tessera_mark.h"
 #include "tessera_microcode.h"
+#include "tessera_mmu.h"
 #include "tessera_paging.h"
 #include "tessera_raster.h"
 #include "tessera_strict.h"
@@ -488,6 +489,135 @@ static void test_range(struct run *r)
 	r->m->no_memory = false;
 }
 
+/* Fill whole pages of a place with words. */
+static uint32_t fill_pages(struct run *r, uint32_t page, uint32_t pages, uint32_t value)
+{
+	struct surface s = {
+		machine_base(r->place) + page * PAGE,
+		TSR_LAYOUT_LINEAR,
+		TSR_FORMAT_R32,
+		pages * PAGE,
+		pages * PAGE / 4,
+		1,
+	};
+	uint32_t p[] = { TSR_PKT_HEADER(TSR_OP_FILL, 0, 8), 0, 0, 0, s.w, s.h, value, 0 };
+
+	bind(r, 0, &s);
+	return machine_run(r->m, tessera_copy_fill, p, false);
+}
+
+static void expect_page(struct run *r, const uint8_t *page, uint32_t value, const char *what)
+{
+	for (uint32_t i = 0; i < PAGE; i += 4)
+		EXPECT(r, (uint32_t)ldl_le_p(page + i), value, "dword at %u of %s", i, what);
+}
+
+static uint32_t map_page(struct run *r, uint32_t page, uint64_t pte)
+{
+	const uint64_t list = RAM_BASE + RAM_OF_LISTS * PAGE;
+	uint32_t p[] = { TSR_PKT_HEADER(TSR_OP_MAP_APERTURE, 0, 6), 2, page, 1, list, 0 };
+
+	stq_he_p(machine_byte(r->m, list), pte);
+	return machine_run(r->m, tessera_paging_map, p, false);
+}
+
+/* Entries of an aperture: cached by CPUs, unmapped, with bits that are refused. */
+static void test_aperture(struct run *r)
+{
+	const uint64_t pte = r->m->ptes[3];
+	uint32_t unmap[] = { TSR_PKT_HEADER(TSR_OP_UNMAP_APERTURE, 0, 4), 2, 3, 1 };
+	const uint8_t *page = machine_byte(r->m, APERTURE_BASE + 3 * PAGE);
+	uint8_t *dummy = machine_byte(r->m, RAM_BASE + RAM_OF_VM * PAGE);
+
+	EXPECT(r, map_page(r, 3, pte | TSR_APTE_CACHED), TSR_ERR_NONE, "error of MAP_APERTURE");
+	EXPECT(r, fill_pages(r, 2, 3, 1), TSR_ERR_NONE, "error of FILL");
+	EXPECT(r, r->m->uncached, 1, "accesses past the caches");
+	expect_page(r, page, 1, "a page that CPUs have cached");
+	EXPECT(r, map_page(r, 3, pte | TSR_APTE_COHERENT), TSR_ERR_SEGMENT,
+	       "error of an entry with COHERENT in a segment without");
+	EXPECT(r, map_page(r, 3, pte | 1ULL << 63), TSR_ERR_PACKET, "error of an unknown bit");
+	EXPECT(r, r->m->ptes[3], pte | TSR_APTE_CACHED, "the entry after refused ones");
+
+	run_ok(r, tessera_paging_unmap, unmap, "UNMAP_APERTURE");
+	EXPECT(r, fill_pages(r, 3, 1, 2), TSR_ERR_DMA, "error of a FILL without a dummy page");
+	r->m->s.dummy_page = RAM_BASE + RAM_OF_VM * PAGE;
+	EXPECT(r, fill_pages(r, 3, 1, 3), TSR_ERR_NONE, "error of a FILL of the dummy page");
+	expect_page(r, dummy, 3, "the dummy page");
+	expect_page(r, page, 1, "an unmapped page");
+}
+
+/* Write entries of the last page table, and flush the translations. */
+static void put_ptes(struct run *r, uint32_t page, uint32_t count, uint64_t value, uint32_t flags)
+{
+	uint64_t index = (VM_BASE / PAGE + page) % TSR_PT_ENTRIES;
+	uint64_t at = VRAM_BASE + TABLES_FIRST * PAGE + index * 8;
+	uint32_t p[TSR_WRITE_PTES_DWORDS] = {
+		TSR_PKT_HEADER(TSR_OP_WRITE_PTES, TSR_PTES_VRAM | flags, TSR_WRITE_PTES_DWORDS),
+		count,
+		at,
+		at >> 32,
+		value,
+		value >> 32,
+	};
+
+	run_ok(r, tessera_mmu_write_ptes, p, "WRITE_PTES");
+}
+
+static void flush(struct run *r)
+{
+	uint32_t p[TSR_TLB_FLUSH_DWORDS] = {
+		TSR_PKT_HEADER(TSR_OP_TLB_FLUSH, 0, TSR_TLB_FLUSH_DWORDS),
+		7,
+		VM_BASE,
+		0,
+		VM_PAGES * PAGE,
+		0,
+	};
+
+	run_ok(r, tessera_mmu_flush, p, "TLB_FLUSH");
+}
+
+/* A translation is used until it is flushed. Strict mode reports that. */
+static void test_tables(struct run *r)
+{
+	const uint64_t leaf = TSR_PTE_VALID | TSR_PTE_WRITE, vram = leaf | TSR_PTE_VRAM;
+	const uint64_t fresh = VRAM_BASE + FREE_FIRST * PAGE;
+	uint8_t *old = machine_byte(r->m, VM_BASE + PAGE), *new = machine_byte(r->m, fresh);
+	bool strict = r->m->s.cfg.strict;
+
+	EXPECT(r, fill_pages(r, 1, 1, 1), TSR_ERR_NONE, "error of FILL");
+	expect_page(r, old, 1, "the page");
+	put_ptes(r, 1, 1, fresh | vram, 0);
+	EXPECT(r, fill_pages(r, 1, 1, 2), strict ? TSR_ERR_STRICT_TLB : TSR_ERR_NONE,
+	       "error of a stale translation");
+	expect_page(r, old, strict ? 1 : 2, "the page before the flush");
+	flush(r);
+	EXPECT(r, fill_pages(r, 1, 1, 3), TSR_ERR_NONE, "error of FILL");
+	expect_page(r, new, 3, "the page behind the flush");
+
+	put_ptes(r, 1, 1, leaf | TSR_PTE_NULL, 0);
+	flush(r);
+	EXPECT(r, fill_pages(r, 1, 1, 4), TSR_ERR_NONE, "error of a FILL of no memory");
+	expect_page(r, new, 3, "the page that was mapped");
+	put_ptes(r, 1, 1, 0, 0);
+	flush(r);
+	EXPECT(r, fill_pages(r, 1, 1, 5), TSR_ERR_MMU, "error of an entry that is not valid");
+	EXPECT(r, r->m->e->m.fault_addr, VM_BASE + PAGE, "its address");
+	put_ptes(r, 1, 1, fresh | TSR_PTE_VALID | TSR_PTE_VRAM, 0);
+	flush(r);
+	EXPECT(r, fill_pages(r, 1, 1, 6), TSR_ERR_READ_ONLY, "error of a read-only entry");
+
+	put_ptes(r, 16, 16, fresh | vram | TSR_PTE_64K, TSR_PTES_GROUPS);
+	flush(r);
+	EXPECT(r, fill_pages(r, 31, 1, 7), TSR_ERR_NONE, "error of the last entry of 64 KiB");
+	EXPECT(r, fill_pages(r, 16, 15, 7), TSR_ERR_NONE, "error of a FILL of 64 KiB");
+	for (uint32_t i = 0; i < 16; i++)
+		expect_page(r, new + i *PAGE, 7, "64 KiB");
+	put_ptes(r, 16, 1, (fresh + PAGE) | vram | TSR_PTE_64K, 0);
+	flush(r);
+	EXPECT(r, fill_pages(r, 16, 1, 8), TSR_ERR_MMU_TABLE, "error of 64 KiB without alignment");
+}
+
 static void plane_regs(uint32_t *regs, const struct surface *s, uint32_t control, uint32_t pos)
 {
 	regs[TSR_PLANE_CONTROL / 4] = TSR_PLANE_ENABLE | TSR_PLANE_ALPHA_MASK | control;
@@ -581,6 +711,9 @@ static void test_strict(struct run *r)
 	EXPECT(r, r->m->s.page_state[TARGET / PAGE], TESSERA_PAGE_VALID, "its state");
 	EXPECT(r, mark(r, TSR_MARK_EVICTED, base, PAGE), TSR_ERR_NONE, "error of MARK");
 	EXPECT(r, fill(r, 0, 64, 4, 1), TSR_ERR_STRICT_STALE_SLOT, "use of a stale slot");
+	r->m->aperture_shows = true;
+	EXPECT(r, mark(r, TSR_MARK_FREE, base, PAGE), TSR_ERR_NONE, "error of MARK");
+	EXPECT(r, r->m->errors[TSR_ERR_STRICT_SHOWN], 1, "errors of memory that is still shown");
 }
 
 /* Registers declare a large range at once. It is poisoned later, in pieces. */
@@ -621,6 +754,9 @@ static const struct test {
 	{ "TRANSFER of swizzled surfaces", test_transfer, 3, 40, true, false },
 	{ "PAGE_FILL", test_page_fill, 1, 10, true, false },
 	{ "swizzling range", test_range, 1, 4, false, false },
+	{ "aperture", test_aperture, 2, 1, false, false },
+	{ "page tables", test_tables, 4, 1, false, false },
+	{ "page tables in strict mode", test_tables, 4, 1, false, true },
 	{ "frame of two planes", test_frame, 1, 10, false, false },
 	{ "strict mode", test_strict, 1, 1, false, true },
 	{ "poison of a large range", test_poison, 1, 1, false, true },

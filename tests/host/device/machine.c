@@ -8,8 +8,6 @@
 
 #define VRAM_BYTES ((VRAM_PAGES + HIDDEN_PAGES) * (size_t)PAGE)
 #define RAM_BYTES (RAM_PAGES * (size_t)PAGE)
-#define VM_VRAM_FIRST 256 /* VRAM pages behind virtual addresses */
-#define TABLES_FIRST 500 /* VRAM pages that hold page tables */
 
 static struct machine *of(TesseraState *s)
 {
@@ -84,6 +82,7 @@ static void ram_written(TesseraMaster *t, const TesseraRun *run, uint64_t bytes)
 static uint32_t ram_begin_uncached(TesseraMaster *t, uint64_t addr, uint64_t len, bool write,
 				   TesseraRun *run)
 {
+	of(t->s)->uncached++;
 	return tessera_ram_begin(t, addr, len, write, true, run);
 }
 
@@ -106,7 +105,7 @@ static bool vram_discard(TesseraState *s, uint64_t offset, uint64_t len)
 
 static bool vram_shown(TesseraState *s, uint64_t offset, uint64_t len)
 {
-	return false;
+	return of(s)->aperture_shows;
 }
 
 static void poison_later(TesseraState *s)

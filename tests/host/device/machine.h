@@ -34,6 +34,11 @@ enum place {
 #define RAM_OF_VM APERTURE_PAGES
 #define RAM_OF_LISTS 384
 
+/* Pages of VRAM: behind virtual addresses, unused, page tables. */
+#define VM_VRAM_FIRST 256
+#define FREE_FIRST 448
+#define TABLES_FIRST 500
+
 struct machine {
 	TesseraState s;
 	TesseraEngine *e;
@@ -47,6 +52,8 @@ struct machine {
 	unsigned int interrupted;
 	unsigned int errors[TSR_ERR_TYPES];
 	unsigned int poison_calls;
+	unsigned int uncached; /* calls of ram_begin_uncached() */
+	bool aperture_shows; /* the answer of vram_shown() */
 	bool no_memory; /* range_show() fails */
 	struct {
 		uint64_t at, bytes; /* 0: hidden */
