@@ -168,8 +168,9 @@ static bool write_back_some(WriteBack *wb, uint64_t from, uint64_t end)
  */
 static void protect(WriteBack *wb, uint64_t from, uint64_t end)
 {
-    if (from < end &&
-        tessera_written_forget(&wb->s->views->written, from, end)) {
+    if (from < end) {
+        /* After an error, some of the pages may be protected. */
+        tessera_written_forget(&wb->s->views->written, from, end);
         write_back_some(wb, from, end);
     }
 }
