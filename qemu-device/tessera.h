@@ -21,7 +21,7 @@
 #include "qemu/timer.h"
 #include "qom/object.h"
 #include "ram-remap.h"
-#include "tessera_core.h"
+#include "tessera_head.h"
 #include "tessera_written.h"
 
 #define TYPE_TESSERA "tessera"
@@ -61,6 +61,12 @@ struct TesseraRangeViews {
     TesseraRangeView of[TSR_MAX_SWIZZLE_RANGES];
 };
 
+/* QEMU's objects of a head. */
+typedef struct TesseraScreen {
+    QEMUTimer *timer;           /* next vblank; not set if unneeded */
+    QemuConsole *con;           /* NULL: unplugged */
+} TesseraScreen;
+
 /* What the device has of QEMU's, around the state of the core. */
 struct TesseraPCIState {
     PCIDevice parent_obj;
@@ -84,6 +90,7 @@ struct TesseraPCIState {
     QEMUBH *poison_bh;
     VMChangeStateEntry *vmstate_entry;
     Notifier exit_notifier;
+    TesseraScreen screens[TSR_MAX_CRTCS];
     QEMUTimer *log_timer;       /* NULL: no display */
     RateLimit log_limit;        /* has a lock of its own */
 
@@ -94,6 +101,11 @@ struct TesseraPCIState {
 static inline TesseraPCIState *tessera_pci(const TesseraState *s)
 {
     return container_of(s, TesseraPCIState, state);
+}
+
+static inline TesseraScreen *tessera_screen(TesseraHead *h)
+{
+    return &tessera_pci(h->s)->screens[h->index];
 }
 
 /* The device clock. */

@@ -190,10 +190,11 @@ static bool timer_wanted(const TesseraHead *h)
 
 static void rearm(TesseraHead *h, uint64_t not_before_ns)
 {
+    QEMUTimer *timer = tessera_screen(h)->timer;
     uint64_t at;
 
     if (!timer_wanted(h)) {
-        timer_del(h->timer);
+        timer_del(timer);
         return;
     }
     at = MAX(h->vblank_ns + interval_ns(h), not_before_ns);
@@ -201,8 +202,8 @@ static void rearm(TesseraHead *h, uint64_t not_before_ns)
         at = MAX(at, h->s->picture_ns);
     }
     /* Setting a timer wakes the main loop, which then takes the BQL. */
-    if (timer_expire_time_ns(h->timer) != at) {
-        timer_mod(h->timer, at);
+    if (timer_expire_time_ns(timer) != at) {
+        timer_mod(timer, at);
     }
 }
 
@@ -228,13 +229,15 @@ static void timer_cb(void *opaque)
 
 void tessera_crtc_init(TesseraHead *h)
 {
-    h->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, timer_cb, h);
+    tessera_screen(h)->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, timer_cb, h);
 }
 
 void tessera_crtc_fini(TesseraHead *h)
 {
-    timer_free(h->timer);
-    h->timer = NULL;
+    TesseraScreen *screen = tessera_screen(h);
+
+    timer_free(screen->timer);
+    screen->timer = NULL;
 }
 
 /* ---- Requests of registers ----------------------------------------------- */

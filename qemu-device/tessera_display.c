@@ -414,10 +414,13 @@ static const GraphicHwOps head_ops = {
  * qemu_graphic_console_close() removes the function, but leaves the timer
  * armed. No public function disarms it.
  */
-static void close_console(QemuConsole *con)
+static void close_console(TesseraHead *h)
 {
-    qemu_graphic_console_close(con);
-    timer_del(con->ui_timer);
+    TesseraScreen *screen = tessera_screen(h);
+
+    qemu_graphic_console_close(screen->con);
+    timer_del(screen->con->ui_timer);
+    screen->con = NULL;
 }
 
 /* Initialize what a reset does not. */
@@ -432,8 +435,8 @@ static void head_init(TesseraState *s, uint32_t index)
     tessera_master_init(&h->m, s, TSR_ERR_CRTC(index));
     tessera_crtc_init(h);
     tessera_output_init(h);
-    h->con = qemu_graphic_console_create(DEVICE(tessera_pci(s)), index,
-                                         &head_ops, h);
+    tessera_screen(h)->con = qemu_graphic_console_create(
+        DEVICE(tessera_pci(s)), index, &head_ops, h);
 }
 
 void tessera_display_init(TesseraState *s)
@@ -452,8 +455,7 @@ void tessera_display_unplug(TesseraState *s)
 {
     for (uint32_t i = 0; i < s->num_heads; i++) {
         tessera_crtc_fini(&s->heads[i]);
-        close_console(s->heads[i].con);
-        s->heads[i].con = NULL;
+        close_console(&s->heads[i]);
     }
     if (s->num_heads) {
         tessera_damage_fini(s);
@@ -479,7 +481,7 @@ void tessera_display_free(TesseraState *s)
 static void head_reset(TesseraHead *h)
 {
     tessera_damage_all(h);
-    timer_del(h->timer);
+    timer_del(tessera_screen(h)->timer);
     h->enabled = false;
     h->int_status = h->int_mask = 0;
     h->active = h->total = h->clock = 0;

@@ -39,8 +39,6 @@ struct TesseraHead {
     TesseraState *s;
     TesseraMaster m;            /* its id is TSR_ERR_CRTC */
     uint32_t index;
-    QEMUTimer *timer;           /* next vblank; not set if unneeded */
-    QemuConsole *con;           /* NULL: unplugged */
     uint32_t *row;              /* TESSERA_MAX_WIDTH pixels */
     TesseraScanout *drawn;      /* what the console shows */
     uint32_t damaged;           /* how many more times to draw */

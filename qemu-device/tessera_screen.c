@@ -18,14 +18,15 @@
 /* Get the console's surface, in the size of the mode. */
 static DisplaySurface *screen_surface(TesseraHead *h, bool *fresh)
 {
-    DisplaySurface *ds = qemu_console_surface(h->con);
+    QemuConsole *con = tessera_screen(h)->con;
+    DisplaySurface *ds = qemu_console_surface(con);
     int width = tessera_head_width(h), height = tessera_head_height(h);
 
     *fresh = !ds || surface_is_placeholder(ds) ||
              surface_width(ds) != width || surface_height(ds) != height;
     if (*fresh) {
         ds = qemu_create_displaysurface(width, height);
-        qemu_console_set_surface(h->con, ds);
+        qemu_console_set_surface(con, ds);
     }
     return ds;
 }
@@ -34,8 +35,8 @@ static DisplaySurface *screen_surface(TesseraHead *h, bool *fresh)
 static void rows_changed(TesseraHead *h, uint32_t first, uint32_t end)
 {
     if (first < end) {
-        qemu_console_update(h->con, 0, first, tessera_head_width(h),
-                            end - first);
+        qemu_console_update(tessera_screen(h)->con, 0, first,
+                            tessera_head_width(h), end - first);
     }
 }
 
@@ -63,13 +64,14 @@ static void draw(TesseraHead *h, DisplaySurface *ds)
 
 void tessera_screen_update(TesseraHead *h)
 {
+    QemuConsole *con = tessera_screen(h)->con;
     DisplaySurface *ds;
     bool fresh, damaged;
 
     if (!h->enabled || !h->connected) {
-        ds = qemu_console_surface(h->con);
+        ds = qemu_console_surface(con);
         if (!ds || !surface_is_placeholder(ds)) {
-            qemu_console_set_surface(h->con, NULL);
+            qemu_console_set_surface(con, NULL);
         }
         return;
     }
@@ -80,6 +82,6 @@ void tessera_screen_update(TesseraHead *h)
         draw(h, ds);
     }
     if (fresh) {
-        qemu_console_update_full(h->con);
+        qemu_console_update_full(con);
     }
 }

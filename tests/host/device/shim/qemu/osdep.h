@@ -22,11 +22,6 @@
 #error "the shim assumes a little-endian host"
 #endif
 
-/* ---- Types that the core only points to ---------------------------------- */
-
-typedef struct QEMUTimer QEMUTimer;
-typedef struct QemuConsole QemuConsole;
-
 /* ---- Macros -------------------------------------------------------------- */
 
 #define KiB (INT64_C(1) << 10)
