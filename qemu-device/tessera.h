@@ -98,7 +98,7 @@ struct TesseraPCIState {
 };
 
 /* The device around a state. */
-static inline TesseraPCIState *tessera_pci(const TesseraState *s)
+static inline TesseraPCIState *tessera_pci(TesseraState *s)
 {
     return container_of(s, TesseraPCIState, state);
 }

@@ -32,13 +32,13 @@
 
 /* ---- Size ---------------------------------------------------------------- */
 
-static bool can_resize(const TesseraState *s)
+static bool can_resize(TesseraState *s)
 {
     return s->cfg.resizable_bar && pci_is_express(PCI_DEVICE(tessera_pci(s)));
 }
 
 /* The size that the BAR needs to show @memory bytes. */
-static uint64_t bytes_to_show(const TesseraState *s, uint64_t memory)
+static uint64_t bytes_to_show(TesseraState *s, uint64_t memory)
 {
     uint64_t half = pow2ceil(memory);
     uint64_t bytes = s->cfg.swizzle_ranges ? 2 * half : half;
@@ -46,12 +46,12 @@ static uint64_t bytes_to_show(const TesseraState *s, uint64_t memory)
     return can_resize(s) ? MAX(bytes, MiB) : bytes;
 }
 
-static uint64_t bytes_at_first(const TesseraState *s)
+static uint64_t bytes_at_first(TesseraState *s)
 {
     return bytes_to_show(s, s->visible_bytes);
 }
 
-static uint64_t bytes_at_last(const TesseraState *s)
+static uint64_t bytes_at_last(TesseraState *s)
 {
     return s->cfg.resizable_bar_size ?: bytes_to_show(s, s->memory_bytes);
 }
@@ -104,7 +104,7 @@ static uint64_t chosen_bytes(TesseraState *s)
                    PCI_REBAR_CTRL_BAR_SHIFT);
 }
 
-static bool is_offered(const TesseraState *s, uint64_t bytes)
+static bool is_offered(TesseraState *s, uint64_t bytes)
 {
     return bytes == bytes_at_first(s) || bytes == bytes_at_last(s);
 }
