@@ -576,7 +576,9 @@ static const VMStateDescription vmstate_window = {
         {
             .name = "table",
             .info = &info_window,
+            .size = sizeof(TesseraHostAperture),
             .flags = VMS_SINGLE,
+            .offset = 0,
         },
         VMSTATE_END_OF_LIST()
     }
