@@ -5,9 +5,9 @@
  * that precede it in this list. The core: layout, strict, access, mmu, view,
  * swizzle, swizzle range, surface, mark, paging, copy, pixel, microcode,
  * texture, blit and raster, plane, frame, pipeline. Around it: irq, dirty,
- * written, segments, range view, iommu, coherence, host aperture, bar, save,
- * cmd, fetch, engine, damage, screen, capture, output, crtc, display, reset,
- * mmio, vmstate, qemu, pci. The core calls some of those through
+ * trap, written, segments, range view, iommu, coherence, host aperture, bar,
+ * save, cmd, fetch, engine, damage, screen, capture, output, crtc, display,
+ * reset, mmio, vmstate, qemu, pci. The core calls some of those through
  * TesseraHostOps.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -22,6 +22,7 @@
 #include "qom/object.h"
 #include "ram-remap.h"
 #include "tessera_head.h"
+#include "tessera_trap.h"
 #include "tessera_written.h"
 
 #define TYPE_TESSERA "tessera"
@@ -30,7 +31,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(TesseraPCIState, TESSERA)
 struct TesseraHostAperture {
     MemoryRegion bar;           /* container; its size is a power of two */
     RamRemap ram;               /* backs the BAR if @remapped */
-    MemoryRegion trap;          /* backs it otherwise, by emulation */
+    TesseraTrap trap;           /* backs it otherwise, by emulation */
     bool is_ram;                /* @ram is initialized */
     bool remapped;              /* @ram is in the BAR, not @trap */
     MemoryListener listener;
@@ -82,7 +83,8 @@ struct TesseraPCIState {
     MemoryRegion *vram;         /* see tessera_segments.c */
     MemoryRegion vram_bar;
     MemoryRegion vram_alias;
-    MemoryRegion swizzle_window;
+    MemoryRegion swizzle_window; /* RAM, in BAR 2 if views.ptr is set */
+    TesseraTrap swizzle_trap;   /* in BAR 2 otherwise */
     TesseraHostAperture ha;
     TesseraRangeViews views;
     QEMUBH *irq_bh;

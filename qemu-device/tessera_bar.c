@@ -56,6 +56,12 @@ static uint64_t bytes_at_last(TesseraState *s)
     return s->cfg.resizable_bar_size ?: bytes_to_show(s, s->memory_bytes);
 }
 
+/* The window of the swizzling ranges, which is RAM or traps. */
+static MemoryRegion *window(TesseraPCIState *d)
+{
+    return d->views.ptr ? &d->swizzle_window : &d->swizzle_trap.mr;
+}
+
 /*
  * The caller makes sure that the BAR is unmapped, or maps it anew afterwards.
  */
@@ -70,7 +76,7 @@ static void set_bytes(TesseraState *s, uint64_t bytes)
     memory_region_set_size(&d->vram_alias,
                            all ? s->memory_bytes : s->visible_bytes);
     if (s->cfg.swizzle_ranges) {
-        memory_region_set_address(&d->swizzle_window, half);
+        memory_region_set_address(window(d), half);
         s->swizzle_window_offset = half;
     }
     memory_region_transaction_commit();
@@ -125,37 +131,21 @@ static void resize(TesseraState *s, uint64_t bytes)
 
 /* ---- The window, if it is emulated --------------------------------------- */
 
-static uint64_t window_read(void *opaque, hwaddr addr, unsigned size)
+static void access_window(TesseraState *s, uint64_t addr, uint8_t *buf,
+                          uint32_t len, bool write)
 {
-    TesseraState *s = opaque;
-    uint8_t buf[8];
-
-    if (s->gone || !tessera_swizzle_range_access(s, addr, buf, size, false)) {
-        return UINT64_MAX;
+    if (!tessera_swizzle_range_access(s, addr, buf, len, write) && !write) {
+        memset(buf, 0xff, len);
     }
-    return ldn_le_p(buf, size);
 }
 
-static void window_write(void *opaque, hwaddr addr, uint64_t value,
-                         unsigned size)
+static void init_trap(TesseraPCIState *d)
 {
-    TesseraState *s = opaque;
-    uint8_t buf[8];
-
-    if (s->gone) {
-        return;
-    }
-    stn_le_p(buf, size, value);
-    tessera_swizzle_range_access(s, addr, buf, size, true);
+    d->swizzle_trap.s = &d->state;
+    d->swizzle_trap.access = access_window;
+    tessera_trap_init(&d->swizzle_trap, OBJECT(d), "tessera.swizzle-trap",
+                      d->state.visible_bytes);
 }
-
-static const MemoryRegionOps window_ops = {
-    .read = window_read,
-    .write = window_write,
-    .endianness = DEVICE_LITTLE_ENDIAN,
-    .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
-    .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
-};
 
 /* ---- Life cycle ---------------------------------------------------------- */
 
@@ -170,12 +160,10 @@ void tessera_bar_init(TesseraState *s)
     memory_region_add_subregion(&d->vram_bar, 0, &d->vram_alias);
     if (s->cfg.swizzle_ranges) {
         if (!tessera_range_views_init(s)) {
-            memory_region_init_io(&d->swizzle_window, OBJECT(d),
-                                  &window_ops, s,
-                                  "tessera.swizzle-window", s->visible_bytes);
+            init_trap(d);
         }
         memory_region_add_subregion(&d->vram_bar, bytes_at_first(s) / 2,
-                                    &d->swizzle_window);
+                                    window(d));
     }
     set_bytes(s, bytes_at_first(s));
 }
@@ -187,7 +175,7 @@ void tessera_bar_fini(TesseraState *s)
 
     memory_region_del_subregion(&d->vram_bar, &d->vram_alias);
     if (s->cfg.swizzle_ranges) {
-        memory_region_del_subregion(&d->vram_bar, &d->swizzle_window);
+        memory_region_del_subregion(&d->vram_bar, window(d));
         tessera_range_views_fini(s);
     }
 }

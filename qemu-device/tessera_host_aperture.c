@@ -67,7 +67,7 @@ static bool access_part(TesseraState *s, hwaddr addr, uint8_t *buf,
     return !err;
 }
 
-static void access_window(TesseraState *s, hwaddr addr, uint8_t *buf,
+static void access_window(TesseraState *s, uint64_t addr, uint8_t *buf,
                           uint32_t len, bool write)
 {
     uint32_t n = MIN(len, s->cfg.page_size - addr % s->cfg.page_size);
@@ -80,39 +80,6 @@ static void access_window(TesseraState *s, hwaddr addr, uint8_t *buf,
     }
 }
 
-static uint64_t window_read(void *opaque, hwaddr addr, unsigned size)
-{
-    TesseraState *s = opaque;
-    uint8_t buf[8];
-
-    if (s->gone) {
-        return UINT64_MAX;
-    }
-    access_window(s, addr, buf, size, false);
-    return ldn_le_p(buf, size);
-}
-
-static void window_write(void *opaque, hwaddr addr, uint64_t value,
-                         unsigned size)
-{
-    TesseraState *s = opaque;
-    uint8_t buf[8];
-
-    if (s->gone) {
-        return;
-    }
-    stn_le_p(buf, size, value);
-    access_window(s, addr, buf, size, true);
-}
-
-static const MemoryRegionOps window_ops = {
-    .read = window_read,
-    .write = window_write,
-    .endianness = DEVICE_LITTLE_ENDIAN,
-    .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
-    .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
-};
-
 /* ---- Accesses to RAM ----------------------------------------------------- */
 
 static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
@@ -120,8 +87,10 @@ static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
 
 static void init_trap(TesseraState *s)
 {
-    memory_region_init_io(&s->ha->trap, OBJECT(tessera_pci(s)), &window_ops, s,
-                          "tessera.host-aperture-trap", window_bytes(s));
+    s->ha->trap.s = s;
+    s->ha->trap.access = access_window;
+    tessera_trap_init(&s->ha->trap, OBJECT(tessera_pci(s)),
+                      "tessera.host-aperture-trap", window_bytes(s));
 }
 
 /*
@@ -139,7 +108,7 @@ static void fall_back(TesseraState *s)
     init_trap(s);
     memory_region_transaction_begin();
     memory_region_del_subregion(&ha->bar, &ha->ram.mr);
-    memory_region_add_subregion(&ha->bar, 0, &ha->trap);
+    memory_region_add_subregion(&ha->bar, 0, &ha->trap.mr);
     memory_region_transaction_commit();
     set_shown_dirty(s, NULL, 0, ha->end);
 }
@@ -580,7 +549,7 @@ void tessera_host_aperture_init(TesseraState *s)
         memory_region_add_subregion(&ha->bar, 0, &ha->ram.mr);
     } else {
         init_trap(s);
-        memory_region_add_subregion(&ha->bar, 0, &ha->trap);
+        memory_region_add_subregion(&ha->bar, 0, &ha->trap.mr);
     }
     pci_register_bar(PCI_DEVICE(tessera_pci(s)), TSR_BAR_HOST_APERTURE,
                      PCI_BASE_ADDRESS_SPACE_MEMORY |
@@ -597,7 +566,7 @@ void tessera_host_aperture_fini(TesseraState *s)
     }
     /* A subregion holds a reference to the device, so remove it. */
     memory_region_del_subregion(&ha->bar,
-                                ha->remapped ? &ha->ram.mr : &ha->trap);
+                                ha->remapped ? &ha->ram.mr : &ha->trap.mr);
     if (ha->is_ram) {
         ram_remap_fini(&ha->ram);
         memory_listener_unregister(&ha->listener);

@@ -58,7 +58,7 @@ tessera_plane tessera_frame tessera_pipeline
 # QEMU comes in with tessera.h.
 DEVICE = CORE + """
 tessera_compat.h ram-map ram-remap ram-dirty
-tessera_written tessera.h tessera_tsan
+tessera_trap tessera_written tessera.h tessera_tsan
 tessera_irq tessera_dirty tessera_segments tessera_range_view tessera_iommu tessera_coherence
 tessera_host_aperture tessera_bar tessera_save
 tessera_cmd tessera_fetch tessera_engine
