@@ -483,20 +483,57 @@ static void test_failed_half_way(void)
 
 /* ---- Stores of a CPU through windows ------------------------------------- */
 
-static void expect_came(TsrTest *to, uint64_t offset, uint32_t value,
-                        const char *through)
+static void expect_came(TsrTest *to, uint64_t offset, uint32_t value)
 {
     uint32_t word = qpci_io_readl(to->dev, to->vram, offset);
 
-    tsr_rule(word == value, "what a CPU has written through %s while the "
-             "machine was migrated has not come along: 0x%08x at 0x%" PRIx64
-             ", not 0x%08x", through, word, offset, value);
+    tsr_rule(word == value, "what a CPU has written through the host aperture "
+             "while the machine was migrated has not come along: 0x%08x at 0x%"
+             PRIx64 ", not 0x%08x", word, offset, value);
+}
+
+#define RANGE_PITCH     512
+#define RANGE_ROWS      96
+#define RANGE_BYTES     (RANGE_PITCH * RANGE_ROWS)
+
+/* The offset of a byte of the range in its surface, whose layout is TILE4K. */
+static uint32_t in_surface(uint32_t at)
+{
+    uint32_t x = at % RANGE_PITCH, y = at / RANGE_PITCH;
+
+    return (y / TSR_TILE_ROWS * (RANGE_PITCH / TSR_TILE_WIDTH_BYTES) +
+            x / TSR_TILE_WIDTH_BYTES) * TSR_TILE_BYTES +
+           y % TSR_TILE_ROWS * TSR_TILE_WIDTH_BYTES + x % TSR_TILE_WIDTH_BYTES;
+}
+
+/* Store bytes through the range. No doorbell tells the device. */
+static void write_range(TsrTest *t, uint64_t window, uint8_t *rows,
+                        uint32_t at, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++) {
+        rows[at + i] = g_test_rand_int();
+    }
+    qtest_memwrite(t->qts, t->vram.addr + window + at, rows + at, bytes);
+}
+
+static void expect_range(TsrTest *to, uint64_t window, const uint8_t *rows)
+{
+    g_autofree uint8_t *got = g_malloc(RANGE_BYTES);
+
+    qtest_memread(to->qts, to->vram.addr + window, got, RANGE_BYTES);
+    g_assert_cmpmem(got, RANGE_BYTES, rows, RANGE_BYTES);
+    tsr_gpu_read(to, tsr_seg_base(to, 1) + 2 * MIB, got, RANGE_BYTES);
+    for (uint32_t i = 0; i < RANGE_BYTES; i++) {
+        tsr_rule(got[in_surface(i)] == rows[i], "byte %u of what a CPU has "
+                 "written through a swizzling range has not come along", i);
+    }
 }
 
 /*
  * As test_failed_half_way(), but for stores of a CPU: through the host
  * aperture, to a page that stays mapped and to a page that is mapped elsewhere
- * before the next look at its dirty state; and through a swizzling range.
+ * before the next look at its dirty state; and through a swizzling range that
+ * a CPU has filled before, all of it, and writes to again.
  */
 static void check_windows(const char *props)
 {
@@ -504,6 +541,7 @@ static void check_windows(const char *props)
     TsrTest *t = tsr_start(props), *to;
     uint64_t vram = tsr_seg_base(t, 1), window;
     QPCIBar bar = qpci_iomap(t->dev, TSR_BAR_HOST_APERTURE, NULL);
+    g_autofree uint8_t *rows = g_malloc(RANGE_BYTES);
     Stream stream;
 
     tsr_page_fill(c, 0x11111111, vram, 4 * MIB);
@@ -514,10 +552,11 @@ static void check_windows(const char *props)
     tsr_w32(t, TSR_HA_MAP, 1);
     tsr_w64(t, TSR_SWR(0) + TSR_SWR_BASE_LO, vram + 2 * MIB);
     tsr_w32(t, TSR_SWR(0) + TSR_SWR_LAYOUT, TSR_LAYOUT_TILE4K);
-    tsr_w32(t, TSR_SWR(0) + TSR_SWR_PITCH, 256);
-    tsr_w32(t, TSR_SWR(0) + TSR_SWR_HEIGHT, 32);
+    tsr_w32(t, TSR_SWR(0) + TSR_SWR_PITCH, RANGE_PITCH);
+    tsr_w32(t, TSR_SWR(0) + TSR_SWR_HEIGHT, RANGE_ROWS);
     tsr_w32(t, TSR_SWR(0) + TSR_SWR_CONTROL, TSR_SWR_ENABLE);
     window = tsr_r64(t, TSR_SWR_WINDOW_LO) + 2 * MIB;
+    write_range(t, window, rows, 0, RANGE_BYTES);
     stream = stream_begin(t);
     qpci_io_writel(t->dev, bar, 0x1010, 0x22222222);
     qpci_io_writel(t->dev, bar, 0x2020, 0x33333333);
@@ -527,13 +566,12 @@ static void check_windows(const char *props)
         tsr_w32(t, TSR_HA_UNMAP, 2);
     }
     tsr_w32(t, TSR_HA_MAP, 2);
-    qpci_io_writel(t->dev, t->vram, window + 128, 0x44444444);
+    write_range(t, window, rows, RANGE_BYTES / 3 + 1, RANGE_BYTES / 3);
     tsr_expect_no_errors(t);
     to = stream_end(t, &stream, props);
-    expect_came(to, MIB + 0x10, 0x22222222, "the host aperture");
-    expect_came(to, MIB + 0x1020, 0x33333333, "the host aperture");
-    expect_came(to, 2 * MIB + 4096, 0x44444444, "a swizzling range");
-    expect_came(to, window + 128, 0x44444444, "a swizzling range");
+    expect_came(to, MIB + 0x10, 0x22222222);
+    expect_came(to, MIB + 0x1020, 0x33333333);
+    expect_range(to, window, rows);
     tsr_expect_no_errors(to);
     tsr_stop(t);
     tsr_stop(to);
@@ -546,11 +584,178 @@ static void test_windows(void)
     check_windows(HALF_PROPS ",strict=on");
 }
 
+/* ---- Preempted jobs and page tables in VRAM ------------------------------ */
+
+#define VA          0x40000000ULL
+#define DATA_PAGES  8               /* of each job, behind its IB */
+#define DATA_WORDS  (DATA_PAGES * 4096 / 4)
+
+/* A job at virtual addresses. Its IB waits between two FILLs. */
+typedef struct VmJob {
+    uint64_t va;                    /* of the IB's page; the data follow */
+    uint64_t data;                  /* GPU address */
+    uint64_t ib, sem, area, record;
+    uint64_t root;                  /* of the page tables */
+    uint32_t bytes;
+    uint32_t value;
+    uint64_t seqno;
+} VmJob;
+
+static void vm_job_init(TsrTest *t, VmJob *job, uint32_t index)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+
+    job->va = VA + index * (1 + DATA_PAGES) * 4096;
+    job->data = tsr_seg_base(t, 1) + MIB + index * DATA_PAGES * 4096;
+    job->ib = tsr_alloc(t, 4096);
+    job->sem = tsr_alloc(t, 4096);
+    job->area = tsr_alloc(t, TSR_SAVE_BYTES(64));
+    job->record = tsr_alloc(t, 4096);
+    job->value = 0x11110000 * (index + 1);
+    qtest_writeq(t->qts, job->sem, 0);
+    tsr_bind_buffer(c, 3, job->va + 4096, DATA_WORDS * 4, TSR_FORMAT_R32, RW);
+    tsr_fill(c, 3, 0, 0, DATA_WORDS / 2, 1, job->value);
+    tsr_put(c, TSR_OP_WAIT, 0, TSR_WAIT_DWORDS, 0, (uint32_t)job->sem, 0, 1,
+            0);
+    tsr_fill(c, 3, DATA_WORDS / 2, 0, DATA_WORDS / 2, 1, job->value + 1);
+    job->bytes = c->n * 4;
+    qtest_bufwrite(t->qts, job->ib, c->d, job->bytes);
+}
+
+static void put_ptes(TsrCmd *c, uint64_t table, uint64_t va, uint32_t level,
+                     uint32_t count, uint64_t value)
+{
+    uint64_t at = table + (va >> (12 + 9 * level)) % TSR_PT_ENTRIES * 8;
+
+    tsr_put(c, TSR_OP_WRITE_PTES, TSR_PTES_VRAM, TSR_WRITE_PTES_DWORDS, count,
+            (uint32_t)at, (uint32_t)(at >> 32), (uint32_t)value,
+            (uint32_t)(value >> 32), 4096, 0);
+}
+
+/* Let the paging engine write the page tables of the jobs, in VRAM. */
+static void write_tables(TsrTest *t, VmJob *jobs, uint32_t num)
+{
+    const uint64_t dir = TSR_PTE_VALID | TSR_PTE_VRAM;
+    const uint64_t leaf = TSR_PTE_VALID | TSR_PTE_WRITE;
+    uint64_t tables = tsr_seg_base(t, 1);
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+
+    for (uint32_t level = TSR_PT_LEVELS - 1; level; level--) {
+        put_ptes(c, tables + level * 4096, VA, level, 1,
+                 (tables + (level - 1) * 4096) | dir);
+    }
+    for (uint32_t i = 0; i < num; i++) {
+        put_ptes(c, tables, jobs[i].va, 0, 1, jobs[i].ib | leaf);
+        put_ptes(c, tables, jobs[i].va + 4096, 0, DATA_PAGES,
+                 jobs[i].data | leaf | TSR_PTE_VRAM);
+        jobs[i].root = (tables + (TSR_PT_LEVELS - 1) * 4096) | dir;
+    }
+    tsr_run_ok(t, PAGING, c);
+}
+
+/* Emit the job behind JOB_BEGIN or RESUME, which are equally long. */
+static void vm_job_emit(TsrTest *t, VmJob *job)
+{
+    uint32_t p[] = {
+        TSR_PKT_HEADER(TSR_OP_SET_VM, 0, TSR_SET_VM_DWORDS), 5, job->root,
+        job->root >> 32,
+        TSR_PKT_HEADER(TSR_OP_IB_CALL, TSR_IB_VM, TSR_IB_CALL_DWORDS),
+        job->bytes, job->va, job->va >> 32, 0, job->bytes,
+    };
+
+    tsr_emit(t, RENDER, p, ARRAY_SIZE(p));
+    job->seqno = tsr_emit_fence(t, RENDER, 0, job->record);
+    tsr_kick(t, RENDER);
+}
+
+static void vm_job_start(TsrTest *t, VmJob *job)
+{
+    uint32_t begin[] = {
+        TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, TSR_JOB_BEGIN_DWORDS), 1, 0, 0,
+    };
+
+    tsr_emit(t, RENDER, begin, ARRAY_SIZE(begin));
+    vm_job_emit(t, job);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_WAITING);
+}
+
+static void vm_job_preempt(TsrTest *t, VmJob *job)
+{
+    tsr_preempt(t, RENDER, job->area);
+    tsr_engine_start(t, RENDER, TSR_TEST_RING_BYTES);
+}
+
+static void vm_job_resume(TsrTest *t, VmJob *job)
+{
+    uint32_t resume[] = {
+        TSR_PKT_HEADER(TSR_OP_RESUME, 0, TSR_RESUME_DWORDS), 0, job->area,
+        job->area >> 32,
+    };
+
+    tsr_emit(t, RENDER, resume, ARRAY_SIZE(resume));
+    vm_job_emit(t, job);
+}
+
+static void vm_job_finish(TsrTest *t, VmJob *job)
+{
+    g_autofree uint32_t *got = g_malloc(DATA_WORDS * 4);
+
+    qtest_writeq(t->qts, job->sem, 1);
+    tsr_wait(t, RENDER, job->seqno);
+    g_assert_cmphex(qtest_readl(t->qts, job->record + TSR_REC_STATUS), ==, 0);
+    tsr_gpu_read(t, job->data, got, DATA_WORDS * 4);
+    for (uint32_t i = 0; i < DATA_WORDS; i++) {
+        g_assert_cmphex(le32_to_cpu(got[i]), ==,
+                        job->value + (i >= DATA_WORDS / 2));
+    }
+}
+
+/*
+ * While the stream is not read, page tables are written to VRAM that was sent
+ * before, and two jobs use them. One is preempted, and still is on arrival. The
+ * other one is preempted and resumed, and waits on arrival. Both must go on
+ * through these tables.
+ */
+static void test_preempted_in_vm(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(HALF_PROPS), *to;
+    uint64_t vram = tsr_seg_base(t, 1);
+    VmJob jobs[2];
+    Stream stream;
+
+    vm_job_init(t, &jobs[0], 0);
+    vm_job_init(t, &jobs[1], 1);
+    tsr_page_fill(c, 0, vram, 4 * MIB);
+    tsr_page_fill(c, MARK, vram + 4 * MIB, 12 * MIB);
+    tsr_run_ok(t, PAGING, c);
+    stream = stream_begin(t);
+    write_tables(t, jobs, ARRAY_SIZE(jobs));
+    vm_job_start(t, &jobs[0]);
+    vm_job_preempt(t, &jobs[0]);
+    vm_job_start(t, &jobs[1]);
+    vm_job_preempt(t, &jobs[1]);
+    vm_job_resume(t, &jobs[1]);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_WAITING);
+    to = stream_end(t, &stream, HALF_PROPS);
+    g_assert_cmphex(qtest_readl(to->qts, jobs[0].area + TSR_SAVE_MAGIC), ==,
+                    TSR_SAVE_JOB);
+    g_assert_cmphex(tsr_r32(to, TSR_ENG(RENDER) + TSR_ENG_STATUS), ==,
+                    TSR_ENGS_WAITING);
+    vm_job_finish(to, &jobs[1]);
+    vm_job_resume(to, &jobs[0]);
+    vm_job_finish(to, &jobs[0]);
+    tsr_expect_no_errors(to);
+    tsr_stop(t);
+    tsr_stop(to);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/tessera/migrate/live", test_live);
     qtest_add_func("/tessera/migrate/failed-half-way", test_failed_half_way);
     qtest_add_func("/tessera/migrate/windows", test_windows);
+    qtest_add_func("/tessera/migrate/preempted-in-vm", test_preempted_in_vm);
     return g_test_run();
 }
