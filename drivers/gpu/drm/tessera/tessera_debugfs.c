@@ -30,13 +30,6 @@
 
 #define PING_SAMPLES	15
 
-static struct tessera_device *entry_to_tdev(struct seq_file *m)
-{
-	struct drm_debugfs_entry *entry = m->private;
-
-	return to_tessera_device(entry->dev);
-}
-
 static void show_holes(struct drm_printer *p, struct tessera_manager *mgr)
 {
 	struct drm_mm_node *node;
@@ -72,10 +65,8 @@ static void sum_tables(struct tessera_device *tdev, u64 *bytes)
 	}
 }
 
-static int segments_show(struct seq_file *m, void *data)
+static void segments_print(struct tessera_device *tdev, struct drm_printer *p)
 {
-	struct tessera_device *tdev = entry_to_tdev(m);
-	struct drm_printer p = drm_seq_file_printer(m);
 	u64 tables[TESSERA_MAX_SEGMENTS] = { };
 	u32 i;
 
@@ -83,17 +74,15 @@ static int segments_show(struct seq_file *m, void *data)
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
-		drm_printf(&p, "segment %u %s base 0x%llx size %llu commit %llu",
+		drm_printf(p, "segment %u %s base 0x%llx size %llu commit %llu",
 			   seg->id, seg->name, seg->base, seg->size, seg->commit);
-		drm_printf(&p, " page %u flags 0x%x used %llu looked %llu", seg->page_size,
+		drm_printf(p, " page %u flags 0x%x used %llu looked %llu", seg->page_size,
 			   seg->flags, tessera_manager_used(tdev, i),
 			   READ_ONCE(tessera_manager_of(tdev, i)->looked));
-		drm_printf(&p, " tables %llu\n", tables[i]);
-		show_holes(&p, tessera_manager_of(tdev, i));
-		tessera_account_print(tdev, i, &p);
+		drm_printf(p, " tables %llu\n", tables[i]);
+		show_holes(p, tessera_manager_of(tdev, i));
+		tessera_account_print(tdev, i, p);
 	}
-
-	return 0;
 }
 
 static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
@@ -126,83 +115,54 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 	dma_resv_unlock(bo->tbo.base.resv);
 }
 
-static int allocations_show(struct seq_file *m, void *data)
+static void allocations_print(struct tessera_device *tdev, struct drm_printer *p)
 {
-	struct tessera_device *tdev = entry_to_tdev(m);
-	struct drm_printer p = drm_seq_file_printer(m);
 	struct tessera_bo *bo;
 	u32 id = 0;
 
 	while ((bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
-		show_bo(&p, bo);
+		show_bo(p, bo);
 		tessera_bo_put(bo);
 	}
-
-	return 0;
 }
 
-static int rings_show(struct seq_file *m, void *data)
+static void rings_print(struct tessera_device *tdev, struct drm_printer *p)
 {
-	struct tessera_device *tdev = entry_to_tdev(m);
-	struct drm_printer p = drm_seq_file_printer(m);
 	u32 i;
-	int idx;
 
-	if (!drm_dev_enter(&tdev->drm, &idx))
-		return -ENODEV;
 	for (i = 0; i < tessera_engine_num(tdev); i++)
-		tessera_engine_print(tessera_engine_get(tdev, i), &p);
-	drm_dev_exit(idx);
-
-	return 0;
+		tessera_engine_print(tessera_engine_get(tdev, i), p);
 }
 
-static int errors_show(struct seq_file *m, void *data)
+static void waits_print(struct tessera_device *tdev, struct drm_printer *p)
 {
-	struct drm_printer p = drm_seq_file_printer(m);
-
-	tessera_error_print(entry_to_tdev(m), &p);
-
-	return 0;
+	tessera_wait_print(p);
 }
 
-static int host_aperture_show(struct seq_file *m, void *data)
-{
-	struct drm_printer p = drm_seq_file_printer(m);
-
-	tessera_host_aperture_print(entry_to_tdev(m), &p);
-
-	return 0;
-}
-
-static int swizzle_ranges_show(struct seq_file *m, void *data)
-{
-	struct drm_printer p = drm_seq_file_printer(m);
-
-	tessera_swizzle_range_print(entry_to_tdev(m), &p);
-
-	return 0;
-}
-
-static int waits_show(struct seq_file *m, void *data)
-{
-	struct drm_printer p = drm_seq_file_printer(m);
-
-	tessera_wait_print(&p);
-
-	return 0;
-}
-
-static const struct drm_debugfs_info tables[] = {
-	{ "segments", segments_show },
-	{ "allocations", allocations_show },
-	{ "rings", rings_show },
-	{ "errors", errors_show },
-	{ "host_aperture", host_aperture_show },
-	{ "swizzle_ranges", swizzle_ranges_show },
-	{ "waits", waits_show },
+static const struct table {
+	const char *name;
+	void (*print)(struct tessera_device *tdev, struct drm_printer *p);
+} tables[] = {
+	{ "errors", tessera_error_print },
+	{ "rings", rings_print },
+	{ "segments", segments_print },
+	{ "host_aperture", tessera_host_aperture_print },
+	{ "swizzle_ranges", tessera_swizzle_range_print },
+	{ "waits", waits_print },
+	{ "allocations", allocations_print },
 };
+
+static int table_show(struct seq_file *m, void *unused)
+{
+	struct drm_debugfs_entry *entry = m->private;
+	const struct table *table = entry->file.data;
+	struct drm_printer p = drm_seq_file_printer(m);
+
+	table->print(to_tessera_device(entry->dev), &p);
+
+	return 0;
+}
 
 static int timeout_get(void *data, u64 *value)
 {
@@ -313,8 +273,10 @@ void tessera_debugfs_init(struct drm_minor *minor)
 {
 	struct tessera_device *tdev = to_tessera_device(minor->dev);
 	struct dentry *root = minor->debugfs_root;
+	u32 i;
 
-	drm_debugfs_add_files(minor->dev, tables, ARRAY_SIZE(tables));
+	for (i = 0; i < ARRAY_SIZE(tables); i++)
+		drm_debugfs_add_file(minor->dev, tables[i].name, table_show, (void *)&tables[i]);
 
 	debugfs_create_file("job_timeout_ms", 0600, root, tdev, &timeout_fops);
 	debugfs_create_file("expire_job", 0200, root, tdev, &expire_job_fops);
