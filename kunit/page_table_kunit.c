@@ -145,6 +145,8 @@ static u64 walk(struct fixture *f, u64 va, u32 *shift)
 		t = &f->table[index];
 		index = (va >> (12 + 9 * level)) % TSR_PT_ENTRIES;
 		entry = t->mem[index];
+		if (entry != tessera_pt_entry(&f->tree, va, level))
+			KUNIT_ASSERT_EQ(f->test, entry, tessera_pt_entry(&f->tree, va, level));
 		if (!(entry & TSR_PTE_VALID) || (level == 1 && (entry & TSR_PTE_LEAF)))
 			break;
 		if (!level && (entry & TSR_PTE_64K))

@@ -112,6 +112,31 @@ void tessera_pt_init(struct tessera_pt_tree *tree, const struct tessera_pt_ops *
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_pt_init);
 
+/**
+ * tessera_pt_entry() - get the entry for an address in the table of one level
+ * @tree: the address space
+ * @va: the address
+ * @level: the level, below TSR_PT_LEVELS
+ *
+ * Return: the entry as the device sees it after all writes; 0 if it is empty,
+ * or if no table of that level covers @va.
+ */
+u64 tessera_pt_entry(const struct tessera_pt_tree *tree, u64 va, u32 level)
+{
+	const struct tessera_pt *pt = tree->root, *next;
+
+	for (; pt; pt = next) {
+		u32 index = slot_of(va, pt->level);
+
+		next = table_at(pt, index);
+		if (pt->level == level)
+			return next ? next->entry : pt->slot[index];
+	}
+
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_pt_entry);
+
 /*
  * Find the level 1 directory for @va. With @make, create missing tables; NULL
  * means out of memory then. Without @make, NULL means that the directory does

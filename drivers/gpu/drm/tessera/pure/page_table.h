@@ -74,6 +74,7 @@ struct tessera_pt_tree {
 void tessera_pt_init(struct tessera_pt_tree *tree, const struct tessera_pt_ops *ops,
 		     void *owner, struct tessera_pt *root);
 int tessera_pt_prepare(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entry);
+u64 tessera_pt_entry(const struct tessera_pt_tree *tree, u64 va, u32 level);
 void tessera_pt_set(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entry);
 
 #endif /* __TESSERA_PURE_PAGE_TABLE_H__ */
