@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The driver's layers, the highest first. A word is a folder (it ends with a slash), a stem, or,
 # with an ending, one file. Behind the bar: what the layer is for.
 DRIVER = """
-tessera_pci tessera_bringup tessera_drv tessera_debugfs tessera_firmware | entry points: the bus, probe and power, the DRM core, debugfs
+tessera_pci tessera_bringup tessera_drv tessera_debugfs tessera_dump tessera_firmware | entry points: bus, probe and power, DRM core, debugfs, crash dumps
 ioctl/ | the calls of an open file: table, checks, the file's state
 kms/ | the display
 submit/ | contexts, submissions, their parts and plans

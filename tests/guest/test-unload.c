@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include <linux/sync_file.h>
 
 #include "call.h"
+#include "hang.h"
 #include "host.h"
 #include "resident.h"
 #include "stall.h"
@@ -453,6 +455,25 @@ static void killed_client(void)
 	work();
 }
 
+/* An unread dump of a crash does not keep the module. It goes with the device. */
+static void unread_dump(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_hang hang;
+	glob_t found;
+
+	tsr_hang_start(&dev, tsr_context_new(&dev, 0), &hang);
+	tsr_hang_expire(&hang);
+	tsr_hang_end(&hang);
+	tsr_wait_for(!glob("/sys/class/devcoredump/devcd*", 0, NULL, &found));
+	globfree(&found);
+	tsr_close(&dev);
+	unload_soon();
+	require_eq(glob("/sys/class/devcoredump/devcd*", 0, NULL, &found), GLOB_NOMATCH);
+	require_ok(load());
+	work();
+}
+
 static const struct tap_test tests[] = {
 	{ "SEG-1 SEG-3 SEG-14 loading and unloading in a loop", load_and_unload, TSR_NO_DEVICE, 0 },
 	{ "an open file keeps the module", busy_module_stays, TSR_NO_DEVICE, 0 },
@@ -465,6 +486,7 @@ static const struct tap_test tests[] = {
 	{ "unloading behind a call that has waited for jobs", unload_behind_waits, TSR_NO_DEVICE,
 	  0 },
 	{ "closing with jobs under way, then unloading", killed_client, TSR_NO_DEVICE, 0 },
+	{ "DUMP-1 unloading with an unread dump", unread_dump, TSR_NO_DEVICE, 0 },
 };
 
 TSR_TEST_MAIN(tests)

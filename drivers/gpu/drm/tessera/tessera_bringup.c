@@ -200,6 +200,9 @@ static int tessera_device_init_exec(struct tessera_device *tdev)
 	ret = tessera_job_queue_init(tdev);
 	if (ret)
 		return ret;
+	ret = tessera_dump_init(tdev);
+	if (ret)
+		return ret;
 	ret = tessera_engines_init(tdev);
 	if (ret)
 		return ret;

@@ -140,6 +140,7 @@ static void waits_print(struct tessera_device *tdev, struct drm_printer *p)
 	tessera_wait_print(p);
 }
 
+/* Crash dumps have the same tables. The longest one is the last. */
 static const struct table {
 	const char *name;
 	void (*print)(struct tessera_device *tdev, struct drm_printer *p);
@@ -162,6 +163,23 @@ static int table_show(struct seq_file *m, void *unused)
 	table->print(to_tessera_device(entry->dev), &p);
 
 	return 0;
+}
+
+/**
+ * tessera_tables_print() - print all tables, for a crash dump
+ * @tdev: the device
+ * @p: the printer
+ *
+ * May sleep.
+ */
+void tessera_tables_print(struct tessera_device *tdev, struct drm_printer *p)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(tables); i++) {
+		drm_printf(p, "\n**** %s ****\n", tables[i].name);
+		tables[i].print(tdev, p);
+	}
 }
 
 static int timeout_get(void *data, u64 *value)

@@ -18,6 +18,7 @@ struct drm_file;
 
 struct tessera_contexts;	/* submit/context.c */
 struct tessera_processes;	/* client/client.h */
+struct tessera_crash;		/* exec/exec.h */
 struct tessera_engine;		/* exec/exec.h */
 struct tessera_errors;		/* hw/error.c */
 struct tessera_bo;		/* mem/mem.h */
@@ -213,6 +214,9 @@ struct tessera_device {
 	 * used
 	 */
 	struct tessera_engine *engines[TSR_MAX_ENGINES];
+
+	/** @crash: record of the first crash, see exec/crash.c */
+	struct tessera_crash *crash;
 
 	/** @segments: the segment table */
 	struct tessera_segments *segments;

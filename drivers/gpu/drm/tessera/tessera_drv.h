@@ -5,6 +5,7 @@
 
 struct drm_driver;
 struct drm_minor;
+struct drm_printer;
 struct tessera_device;
 
 /* tessera_firmware.c */
@@ -12,6 +13,10 @@ int tessera_firmware_load(struct tessera_device *tdev);
 
 /* tessera_debugfs.c */
 void tessera_debugfs_init(struct drm_minor *minor);
+void tessera_tables_print(struct tessera_device *tdev, struct drm_printer *p);
+
+/* tessera_dump.c */
+int tessera_dump_init(struct tessera_device *tdev);
 
 /* tessera_drv.c */
 

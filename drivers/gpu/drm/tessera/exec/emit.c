@@ -431,6 +431,8 @@ static void tessera_emit_complete_locked(struct tessera_engine *engine,
 		result = (struct tessera_ring_result) { };
 	else
 		tessera_ring_result(engine->ring, fence->slot, &result);
+	if (result.status && result.status != TSR_ERR_SKIPPED)
+		tessera_crash_record(engine, job, &result);
 	if (result.end_ns > result.start_ns)
 		engine->busy_ns += result.end_ns - result.start_ns;
 	list_del_init(&fence->link);

@@ -16,6 +16,7 @@
 #include <linux/timer.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include <drm/gpu_scheduler.h>
 
@@ -589,6 +590,50 @@ void tessera_engine_set_timeout_ms(struct tessera_device *tdev, u32 ms);
 bool tessera_engine_halted(struct tessera_engine *engine);
 int tessera_engine_reset(struct tessera_engine *engine);
 void tessera_engine_print(struct tessera_engine *engine, struct drm_printer *p);
+
+/* exec/crash.c */
+
+/** TESSERA_CRASH_REGS: number of registers in a record */
+#define TESSERA_CRASH_REGS	5
+
+/* Bits of &tessera_crash.flags: the record is in use, until the dump is gone. */
+#define TESSERA_CRASH_RECORDED	0
+/* It is complete and not printed yet. */
+#define TESSERA_CRASH_COMPLETE	1
+
+/**
+ * struct tessera_crash - record of the first crash
+ *
+ * The thread that has set TESSERA_CRASH_RECORDED owns the record, and passes it
+ * to @work with TESSERA_CRASH_COMPLETE.
+ */
+struct tessera_crash {
+	/** @tdev: the device */
+	struct tessera_device *tdev;
+	/** @work: prints the record (tessera_dump.c) */
+	struct work_struct work;
+	/** @flags: TESSERA_CRASH_* */
+	unsigned long flags;
+	/** @engine: the engine */
+	struct tessera_engine *engine;
+	/** @job: the job with a reference, or NULL */
+	struct tessera_job *job;
+	/** @error: how @job has failed, TSR_ERR_*; 0: the engine is reset */
+	u32 error;
+	/** @offset: byte offset of the failing packet in the indirect buffer */
+	u32 offset;
+	/** @regs: if the engine is reset, values of @tessera_crash_regs */
+	u32 regs[TESSERA_CRASH_REGS];
+	/** @ring: the slot of @job in the ring */
+	__le32 ring[TESSERA_RING_SLOT_BYTES / sizeof(__le32)];
+	/** @text: the dump, or NULL; belongs to tessera_dump.c */
+	char *text;
+};
+
+extern const u8 tessera_crash_regs[TESSERA_CRASH_REGS];
+
+void tessera_crash_record(struct tessera_engine *engine, struct tessera_job *job,
+			  const struct tessera_ring_result *result);
 
 /* exec/reset.c */
 int tessera_reset_init(struct tessera_device *tdev);

@@ -112,6 +112,8 @@ static struct tessera_job *tessera_reset_engine(struct tessera_engine *engine,
 
 	trace_tessera_engine_reset(engine->id, hung ? hung->context_id : 0,
 				   hung ? hung->seqno : 0);
+	/* The reset clears the registers. */
+	tessera_crash_record(engine, hung, NULL);
 	ret = tessera_engine_reset(engine);
 	if (hung && dma_fence_is_signaled(&hung->hw_fence->base)) {
 		how = "has stopped too late";

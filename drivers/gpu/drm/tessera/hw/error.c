@@ -5,10 +5,10 @@
  * Counts the errors that the device's error block has reported since the driver
  * was loaded. The event interrupt queues a work item that reads the counters.
  * Readers of the totals collect first, so that they see all earlier errors. The
- * driver does not clear the device's counters in normal operation: the device
- * keeps a record of the first error of each type. The driver reads the record
- * once, while the object at the faulting address may still be there. A test may
- * rearm the records, so that the next error of each type is recorded again.
+ * device keeps a record of the first error of each type since its counters were
+ * cleared. The driver reads the record once, while the object at the faulting
+ * address may still be there. It clears the counters only to rearm the records:
+ * when a crash dump is gone (tessera_dump.c), and at the request of a test.
  */
 
 #include <linux/device.h>
@@ -310,6 +310,26 @@ u64 tessera_error_total(struct tessera_device *tdev)
 	mutex_unlock(&tdev->errors->lock);
 
 	return total;
+}
+
+/**
+ * tessera_error_address() - get the address of the first error of a type
+ * @tdev: the device
+ * @type: TSR_ERR_*, below TSR_ERR_TYPES
+ *
+ * Return: the address since the records were rearmed and errors were last
+ * collected, or 0.
+ */
+u64 tessera_error_address(struct tessera_device *tdev, u32 type)
+{
+	struct tessera_errors *errors = tdev->errors;
+	u64 addr;
+
+	mutex_lock(&errors->lock);
+	addr = errors->recent[type] ? errors->first[type].addr : 0;
+	mutex_unlock(&errors->lock);
+
+	return addr;
 }
 
 static void tessera_error_print_record(struct drm_printer *p,

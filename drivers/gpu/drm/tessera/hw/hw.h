@@ -173,6 +173,7 @@ void tessera_error_set_finder(struct tessera_device *tdev, tessera_error_find_t 
 void tessera_error_report_stale(struct tessera_device *tdev);
 void tessera_error_unplug(struct tessera_device *tdev);
 void tessera_error_collect(struct tessera_device *tdev, bool rearm);
+u64 tessera_error_address(struct tessera_device *tdev, u32 type);
 u64 tessera_error_total(struct tessera_device *tdev);
 void tessera_error_print(struct tessera_device *tdev, struct drm_printer *p);
 
@@ -284,6 +285,7 @@ int tessera_ring_start(struct tessera_ring *ring);
 int tessera_ring_stop(struct tessera_ring *ring);
 u32 tessera_ring_emit(struct tessera_ring *ring, const struct tessera_ring_job *job,
 		      u64 seqno);
+void tessera_ring_copy(const struct tessera_ring *ring, u32 slot, void *to);
 void tessera_ring_kick(struct tessera_ring *ring);
 void tessera_ring_preempt(struct tessera_ring *ring, u32 save);
 void tessera_ring_saved(struct tessera_ring *ring, u32 save, struct tessera_ring_saved *saved);

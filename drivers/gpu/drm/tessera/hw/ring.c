@@ -267,6 +267,17 @@ u32 tessera_ring_emit(struct tessera_ring *ring, const struct tessera_ring_job *
 }
 
 /**
+ * tessera_ring_copy() - copy the contents of a slot, for a crash record
+ * @ring: the ring
+ * @slot: as returned by tessera_ring_emit()
+ * @to: TESSERA_RING_SLOT_BYTES bytes
+ */
+void tessera_ring_copy(const struct tessera_ring *ring, u32 slot, void *to)
+{
+	memcpy(to, ring->cpu + slot * TESSERA_RING_SLOT_BYTES, TESSERA_RING_SLOT_BYTES);
+}
+
+/**
  * tessera_ring_kick() - ring the doorbell
  * @ring: the ring, of an enabled engine
  */
