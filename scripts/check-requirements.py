@@ -38,7 +38,6 @@ WAITING = {
     "LOCK-28..29": ABSENT,
     "RES-9..14": ABSENT,
     "CG-1..3": ABSENT,
-    "DUMP-2": ABSENT,
     # There is no engine without virtual addresses that jobs of a VM may run on.
     "ERR-21": ABSENT,
     "ERR-24": ABSENT,  # LOCK-28

@@ -2,7 +2,7 @@
 /*
  * Crash dumps. The first hang or fault must leave a device coredump that names
  * the job and has its ring slot, its commands and all objects. The dump stays
- * until it is written to.
+ * until it is written to. Each reset must be announced to udev.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include "stall.h"
 #include "trace.h"
 #include "tsr.h"
+#include "uevent.h"
 #include "vm.h"
 
 #define DATA "devcoredump/data"
@@ -155,6 +156,32 @@ static void hang_is_dumped(void)
 	require_ring(dump, context);
 	require_bind(dump, 0, object_address(&dev, dump, "guilty"));
 	free(dump);
+	tsr_close(&dev);
+}
+
+static void first_is_kept(void)
+{
+	struct tsr_device dev = begin();
+	int events = tsr_uevent_open();
+	char *first, *again;
+
+	hang_once(&dev, "first");
+	tsr_uevent_wedged(events, "none");
+	first = read_dump();
+	require(has(first, "\"first\""));
+	hang_once(&dev, "second");
+	/* A new dump would be there before the event. */
+	tsr_uevent_wedged(events, "none");
+	again = read_dump();
+	require_msg(!strcmp(first, again), "expected the first dump to be kept");
+	free(again);
+	discard();
+	hang_once(&dev, "third");
+	again = read_dump();
+	require(has(again, "\"third\"") && !has(again, "\"first\""));
+	free(again);
+	free(first);
+	close(events);
 	tsr_close(&dev);
 }
 
@@ -409,15 +436,40 @@ static void gone_with_the_driver(void)
 	tsr_close(&dev);
 }
 
+static void resets_are_announced(void)
+{
+	struct tsr_device dev = begin();
+	int events = tsr_uevent_open();
+
+	tsr_pci_can_reset();
+	hang_once(&dev, "hangs");
+	tsr_uevent_wedged(events, "none");
+	tsr_pci_reset();
+	tsr_uevent_wedged(events, "none");
+	tsr_host_set("x-fail-reset", "1");
+	tsr_pci_reset();
+	tsr_uevent_wedged(events, "rebind,bus-reset");
+	tsr_close(&dev);
+	/* The method helps. */
+	tsr_pci_unbind();
+	tsr_pci_bind();
+	dev = tsr_pci_open();
+	tsr_gpu_blit(&dev, tsr_context_new(&dev, 0));
+	tsr_close(&dev);
+	close(events);
+}
+
 #define FAULTS (TSR_EXPECT(SLOT_BOUNDS) | TSR_EXPECT(MMU) | TSR_EXPECT(DMA) | TSR_EXPECT(PACKET))
 
 static const struct tap_test tests[] = {
 	{ "DUMP-1 a hang leaves a dump of its job, ring, commands and objects", hang_is_dumped, 0,
 	  60 },
+	{ "DUMP-1 the first dump is kept until it is written to", first_is_kept, 0, 60 },
 	{ "DUMP-1 each kind of fault leaves a dump", each_kind, FAULTS, 60 },
 	{ "DUMP-1 a dump has no contents of memory, and is for root", no_contents,
 	  TSR_EXPECT(SLOT_BOUNDS) | TSR_EXPECT(MMU), 60 },
 	{ "DUMP-1 a dump goes with its driver", gone_with_the_driver, TSR_NO_DEVICE, 60 },
+	{ "DUMP-2 resets are announced", resets_are_announced, TSR_NO_DEVICE, 60 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -444,8 +444,10 @@ int tessera_device_resume(struct tessera_device *tdev)
 		ret = tessera_firmware_load(tdev);
 	if (!ret)
 		ret = tessera_engines_resume(tdev, TSR_ENGINE_RENDER);
-	if (ret)
+	if (ret) {
 		tessera_engines_cancel(tdev);
+		tessera_crash_announce(tdev, ret);
+	}
 	tessera_kms_resume(tdev);
 
 	return ret;
@@ -515,4 +517,5 @@ void tessera_device_reset_done(struct tessera_device *tdev)
 	}
 	up_write(&tdev->reset_lock);
 	tessera_kms_reset_done(tdev);
+	tessera_crash_announce(tdev, ret);
 }

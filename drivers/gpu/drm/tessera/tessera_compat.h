@@ -11,6 +11,7 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-fence-array.h>
 #include <linux/dma-fence.h>
+#include <linux/kobject.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
 
@@ -24,6 +25,9 @@
 #else
 #include <drm/drm_client_setup.h>
 #endif
+#include <drm/drm_device.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
 #include <drm/drm_fourcc.h>
 #include <drm/drm_gpuvm.h>
 #include <drm/drm_modeset_helper.h>
@@ -44,6 +48,31 @@
 #ifndef TESSERA_HAVE_WQ_PERCPU
 #define WQ_PERCPU	0
 #endif
+
+/*
+ * 6.15: event for a device that was reset, or that user space has to recover.
+ * 6.17: the event names the task to blame.
+ */
+#ifndef TESSERA_HAVE_WEDGED_EVENT
+#define DRM_WEDGE_RECOVERY_NONE		BIT(0)
+#define DRM_WEDGE_RECOVERY_REBIND	BIT(1)
+#define DRM_WEDGE_RECOVERY_BUS_RESET	BIT(2)
+#endif
+
+static inline int tessera_compat_wedged_event(struct drm_device *drm, unsigned long method)
+{
+#if defined(TESSERA_HAVE_WEDGE_TASK_INFO)
+	return drm_dev_wedged_event(drm, method, NULL);
+#elif defined(TESSERA_HAVE_WEDGED_EVENT)
+	return drm_dev_wedged_event(drm, method);
+#else
+	char *envp[2] = { };
+
+	envp[0] = method == DRM_WEDGE_RECOVERY_NONE ? "WEDGED=none" : "WEDGED=rebind,bus-reset";
+
+	return kobject_uevent_env(&drm->primary->kdev->kobj, KOBJ_CHANGE, envp);
+#endif
+}
 
 /*
  * 6.19: resizing a BAR in one call, which also moves the BARs beside it. Older

@@ -20,5 +20,7 @@ ccflags-y += \
 	$(call tessera-has,SCHED_STAT_RESET,drm/gpu_scheduler.h,DRM_GPU_SCHED_STAT_RESET) \
 	$(call tessera-has,TTM_BO_FINI,drm/ttm/ttm_bo.h,ttm_bo_fini) \
 	$(call tessera-has,VMA_IS_COW_MAPPING,linux/mm.h,vma_is_cow_mapping) \
+	$(call tessera-has,WEDGED_EVENT,drm/drm_drv.h,drm_dev_wedged_event) \
+	$(call tessera-has,WEDGE_TASK_INFO,drm/drm_device.h,struct drm_wedge_task_info) \
 	$(call tessera-has,WQ_PERCPU,linux/workqueue.h,WQ_PERCPU) \
 	$(call tessera-has,ZAP_SPECIAL_VMA_RANGE,linux/mm.h,zap_special_vma_range)

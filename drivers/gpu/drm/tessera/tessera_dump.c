@@ -15,6 +15,9 @@
  *
  * A dump has a fixed size at most. If there is more to print, it ends in the
  * middle of a line, and its last line is missing.
+ *
+ * The work item also sends the DRM wedged event of each reset. The event needs
+ * memory, which a thread that recovers an engine must not wait for.
  */
 
 #include <linux/bitfield.h>
@@ -23,6 +26,7 @@
 #include <linux/string.h>
 #include <linux/utsname.h>
 
+#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
@@ -31,6 +35,7 @@
 #include "exec/exec.h"
 #include "hw/hw.h"
 #include "submit/submit.h"
+#include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_drv.h"
 #include "vm/vm.h"
@@ -199,12 +204,22 @@ static void dump_publish(struct tessera_device *tdev, struct tessera_crash *cras
 	dev_coredumpm(tdev->drm.dev, NULL, tdev, bytes, GFP_KERNEL, dump_read, dump_free);
 }
 
+/* The dump comes before the event, so that a receiver of the event finds it. */
 static void dump_work(struct work_struct *work)
 {
 	struct tessera_crash *crash = container_of(work, struct tessera_crash, work);
+	struct drm_device *drm = &crash->tdev->drm;
+	unsigned long method;
+	int idx;
 
 	if (test_and_clear_bit(TESSERA_CRASH_COMPLETE, &crash->flags))
 		dump_publish(crash->tdev, crash);
+	method = atomic_xchg(&crash->announce, 0);
+	if (!method || !drm->registered || !drm_dev_enter(drm, &idx))
+		return;
+	/* A device that is wedged has not recovered by another reset. */
+	tessera_compat_wedged_event(drm, method & ~DRM_WEDGE_RECOVERY_NONE ?: method);
+	drm_dev_exit(idx);
 }
 
 static void dump_fini(void *data)

@@ -10,13 +10,14 @@
  * Therefore the record is allocated at probe. It holds a reference to the job,
  * which keeps the job's indirect buffers. Only the kernel writes to them, and
  * not after the job was armed, so they need no copy. A work item, which may
- * sleep, formats the rest.
+ * sleep, formats the rest. It also announces resets to user space.
  */
 
 #include <linux/bitops.h>
 
 #include "exec/exec.h"
 #include "hw/hw.h"
+#include "tessera_compat.h"
 #include "tessera_device.h"
 
 /* The registers of an engine that a record has. The last one is an offset. */
@@ -55,4 +56,18 @@ void tessera_crash_record(struct tessera_engine *engine, struct tessera_job *job
 	smp_mb__before_atomic();
 	set_bit(TESSERA_CRASH_COMPLETE, &crash->flags);
 	queue_work(system_unbound_wq, &crash->work);
+}
+
+/**
+ * tessera_crash_announce() - tell user space about a reset
+ * @tdev: the device
+ * @error: 0, or the error because of which the device needs help
+ *
+ * Any context.
+ */
+void tessera_crash_announce(struct tessera_device *tdev, int error)
+{
+	atomic_or(error ? DRM_WEDGE_RECOVERY_REBIND | DRM_WEDGE_RECOVERY_BUS_RESET :
+		  DRM_WEDGE_RECOVERY_NONE, &tdev->crash->announce);
+	queue_work(system_unbound_wq, &tdev->crash->work);
 }

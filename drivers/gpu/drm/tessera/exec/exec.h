@@ -610,10 +610,12 @@ void tessera_engine_print(struct tessera_engine *engine, struct drm_printer *p);
 struct tessera_crash {
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @work: prints the record (tessera_dump.c) */
+	/** @work: prints the record and announces resets (tessera_dump.c) */
 	struct work_struct work;
 	/** @flags: TESSERA_CRASH_* */
 	unsigned long flags;
+	/** @announce: DRM_WEDGE_RECOVERY_* of resets that were not announced */
+	atomic_t announce;
 	/** @engine: the engine */
 	struct tessera_engine *engine;
 	/** @job: the job with a reference, or NULL */
@@ -634,6 +636,7 @@ extern const u8 tessera_crash_regs[TESSERA_CRASH_REGS];
 
 void tessera_crash_record(struct tessera_engine *engine, struct tessera_job *job,
 			  const struct tessera_ring_result *result);
+void tessera_crash_announce(struct tessera_device *tdev, int error);
 
 /* exec/reset.c */
 int tessera_reset_init(struct tessera_device *tdev);

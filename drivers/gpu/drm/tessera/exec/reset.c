@@ -132,6 +132,7 @@ static struct tessera_job *tessera_reset_engine(struct tessera_engine *engine,
 			ERR_PTR(ret));
 		tessera_emit_cancel(engine, -ECANCELED);
 	}
+	tessera_crash_announce(engine->tdev, ret);
 
 	return hung;
 }
