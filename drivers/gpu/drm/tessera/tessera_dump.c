@@ -14,7 +14,8 @@
  * all jobs.
  *
  * A dump has a fixed size at most. If there is more to print, it ends in the
- * middle of a line, and its last line is missing.
+ * middle of a line, and its last line is missing. scripts/decode-dump explains
+ * a dump. It depends on the names of the sections and on DUMP_VERSION.
  *
  * The work item also sends the DRM wedged event of each reset. The event needs
  * memory, which a thread that recovers an engine must not wait for.
