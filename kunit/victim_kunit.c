@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Unit tests of the order of eviction (SEG-8). */
+/* Unit tests of the order of eviction (SEG-8, SEG-37). */
 #include <kunit/test.h>
 
 #include "pure/victim.h"
@@ -286,6 +286,45 @@ static void victim_listed_protected(struct kunit *test)
 	expect_order(test, s, 3, order, tiers);
 }
 
+/* SEG-37: priorities order the blocks of one owner before their last use. */
+static void victim_priority(struct kunit *test)
+{
+	static const u32 order[] = { 5, 3, 1, 2, 0, 4 };
+	static const u8 tiers[] = { FIRST, FIRST, FIRST, FIRST, FIRST, LAST };
+	static const u8 priorities[] = { 4, 1, 3, 1, 0, 4 };
+	struct setting *s = setting_new(test, 20, 4);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(priorities); i++)
+		add(s, 0, 1, i == 3 ? 1 : 10 - i)->priority = priorities[i];
+	s->blocks[4].flags = TESSERA_VICTIM_BLOCK_LISTED;
+	s->blocks[5].offer = 1;
+	expect_order(test, s, ARRAY_SIZE(order), order, tiers);
+}
+
+/*
+ * SEG-37: priorities do not change which owner loses a block, here one that
+ * uses a block of a low priority all the time, and another that has blocks of
+ * high priorities only.
+ */
+static void victim_priority_of_others(struct kunit *test)
+{
+	static const u32 order[] = { 3, 0, 1, 2, 4, 5 };
+	static const u8 tiers[] = { FIRST, FIRST, FIRST, FIRST, FIRST, FIRST };
+	struct setting *s = setting_new(test, 0, 4);
+	u32 i;
+
+	add(s, 1, 1, 1)->priority = 2;
+	add(s, 1, 1, 2)->priority = 2;
+	add(s, 2, 1, 3)->priority = 4;
+	add(s, 1, 1, 9)->priority = 0;
+	add(s, 2, 1, 5)->priority = 4;
+	add(s, 3, 1, 6)->priority = 0;
+	for (i = 1; i < N_OWNERS; i++)
+		s->owners[i].used = 100;
+	expect_order(test, s, ARRAY_SIZE(order), order, tiers);
+}
+
 static void victim_bad_owner(struct kunit *test)
 {
 	struct setting *s = setting_new(test, 20, 1);
@@ -391,8 +430,8 @@ struct queue {
 };
 
 /*
- * Offered blocks first, then those that are not listed, each least recently
- * used first.
+ * Offered blocks first, then those that are not listed, each by priority and
+ * then least recently used first.
  */
 static bool meets_before(const struct tessera_victim_block *a, const struct tessera_victim_block *b)
 {
@@ -403,6 +442,8 @@ static bool meets_before(const struct tessera_victim_block *a, const struct tess
 		return (u8)(a->offer - 1) < (u8)(b->offer - 1);
 	if (a_listed != b_listed)
 		return b_listed;
+	if (a->priority != b->priority)
+		return a->priority < b->priority;
 	return a->last_use < b->last_use;
 }
 
@@ -418,8 +459,17 @@ static void queue_add(struct queue *queue, struct tessera_victim_block *block)
 static void queue_classify(struct setting *s, const struct tessera_victim_wish *wish,
 			   struct queue *queue, u32 owner)
 {
-	if (queue->next < queue->num)
-		tessera_victim_classify(wish, &s->owners[owner], queue->blocks[queue->next]);
+	struct tessera_victim_block *next = queue->blocks[queue->next];
+	u32 i;
+
+	if (queue->next == queue->num)
+		return;
+	next->turn = next->last_use;
+	for (i = queue->next + 1; i < queue->num; i++)
+		if (queue->blocks[i]->offer == next->offer &&
+		    queue->blocks[i]->flags == next->flags)
+			next->turn = min(next->turn, queue->blocks[i]->last_use);
+	tessera_victim_classify(wish, &s->owners[owner], next);
 }
 
 static u32 rnd(u64 *state, u32 below)
@@ -445,6 +495,7 @@ static void randomize(struct setting *s, u64 *state)
 			b->offer = 1 + rnd(state, 3);
 		if (!rnd(state, 4))
 			b->flags = TESSERA_VICTIM_BLOCK_LISTED;
+		b->priority = rnd(state, TESSERA_VICTIM_PRIORITIES);
 	}
 	for (i = 0; i < N_OWNERS; i++) {
 		s->owners[i].demand = rnd(state, 4);
@@ -535,6 +586,8 @@ static struct kunit_case victim_tests[] = {
 	KUNIT_CASE(victim_listed_within),
 	KUNIT_CASE(victim_listed_over),
 	KUNIT_CASE(victim_listed_protected),
+	KUNIT_CASE(victim_priority),
+	KUNIT_CASE(victim_priority_of_others),
 	KUNIT_CASE(victim_bad_owner),
 	KUNIT_CASE(victim_converges),
 	KUNIT_CASE(victim_next_of_each_owner),

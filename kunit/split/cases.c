@@ -169,6 +169,20 @@ static void make_blocks(struct oracle_case *c, struct rng *r)
 	}
 }
 
+/* Drawn last, so that a seed makes the same case as without priorities. */
+static void make_priorities(struct oracle_case *c, struct rng *r)
+{
+	bool equal = one_in(r, 2);
+	u32 i;
+
+	for (i = 0; i < c->in.n_allocs; i++)
+		c->allocs[i].priority = equal ? TESSERA_VICTIM_NORMAL :
+						rnd(r, TESSERA_VICTIM_PRIORITIES);
+	for (i = 0; i < c->in.n_blocks; i++)
+		c->blocks[i].priority = equal ? TESSERA_VICTIM_NORMAL :
+						rnd(r, TESSERA_VICTIM_PRIORITIES);
+}
+
 /**
  * oracle_generate() - make a random case
  * @c: the case
@@ -205,6 +219,7 @@ void oracle_generate(struct oracle_case *c, u64 seed)
 	c->in.cut_cost_bytes = one_in(&r, 4) ? rnd(&r, 16) : U64_MAX;
 	c->force[0] = rnd(&r, 1U << 24) & rnd(&r, 1U << 24);
 	c->in.n_force = 24;
+	make_priorities(c, &r);
 }
 
 /**

@@ -481,6 +481,43 @@ static void tiers_unequal(struct kunit *test)
 	expect_plan(test, f, "-#0 +A@0 [0,400)1.");
 }
 
+/*
+ * SEG-37: in a tier the priority decides before the cost. What the submission
+ * names again counts as the highest priority.
+ */
+static void priorities(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 24);
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		add_alloc(f, 8)->priority = 3 - i;
+	add_block(f, 0, 0, 8, B);
+	add_block(f, 0, 8, 8, C);
+	add_block(f, 0, 16, 8, TESSERA_SPLIT_NONE)->tier = TESSERA_VICTIM_IMMOVABLE;
+	add_entry(f, 0x00, 0, A);
+	expect_plan(test, f, "-C +A@8 [0,400)1.");
+	f->allocs[C].priority = 4;
+	f->allocs[C].flags = TESSERA_SPLIT_ALLOC_CLEAN;
+	expect_plan(test, f, "-B +A@0 [0,400)1.");
+	add_entry(f, 0x40, 0, B);
+	expect_plan(test, f, "-C~ +A@8 [0,400)2.");
+	/* Even if it is larger. */
+	f->in.n_blocks = 2;
+	f->allocs[C].size = 16 * MIB;
+	f->blocks[1].size = 16 * MIB;
+	expect_plan(test, f, "-C~ +A@8 [0,400)2.");
+	/* Of foreign blocks, the larger one costs more. */
+	f->in.n_entries = 1;
+	f->in.n_blocks = 0;
+	add_block(f, 0, 0, 16, TESSERA_SPLIT_NONE);
+	add_block(f, 0, 16, 8, TESSERA_SPLIT_NONE)->rank = 1;
+	f->blocks[1].tier = 0;
+	expect_plan(test, f, "-#1 +A@16 [0,400)1.");
+	f->blocks[1].priority = 1;
+	expect_plan(test, f, "-#0 +A@0 [0,400)1.");
+}
+
 /* A last-resort block is evicted only if a cut does not help. */
 static void last_resort_after_cut(struct kunit *test)
 {
@@ -974,6 +1011,7 @@ static struct kunit_case split_tests[] = {
 	KUNIT_CASE(read_only),
 	KUNIT_CASE(tiers),
 	KUNIT_CASE(tiers_unequal),
+	KUNIT_CASE(priorities),
 	KUNIT_CASE(last_resort_after_cut),
 	KUNIT_CASE(protected_after_busy),
 	KUNIT_CASE(own_immovable),

@@ -25,7 +25,7 @@ TSR_ABI_SIZE(query_segment, 72);
 TSR_ABI_SIZE(query_engine, 8);
 TSR_ABI_SIZE(query_memory, 40);
 TSR_ABI_SIZE(query_client, 32);
-TSR_ABI_SIZE(bo_create, 48);
+TSR_ABI_SIZE(bo_create, 56);
 TSR_ABI_SIZE(bo_info, 56);
 TSR_ABI_SIZE(bo_wait, 16);
 TSR_ABI_SIZE(context_create, 24);
@@ -47,6 +47,7 @@ TSR_ABI_SIZE(unlock2, 8);
 TSR_ABI_SIZE(bo_private, 32);
 TSR_ABI_SIZE(bo_create_twins, 48);
 TSR_ABI_SIZE(bo_label, 72);
+TSR_ABI_SIZE(bo_priority, 8);
 TSR_ABI_SIZE(bo_from_user, 24);
 TSR_ABI_SIZE(context_status, 24);
 TSR_ABI_SIZE(fence_create, 32);
@@ -114,7 +115,7 @@ TSR_ABI_AT(submit_vm, syncs, 24);
 _Static_assert(DRM_TESSERA_IOCTL_LAST == DRM_TESSERA_BUDGET, "a row for the new one, too");
 #define TSR_ABI_NUMBERS(X)                                                                         \
 	X(QUERY, 0xc0186440)                                                                       \
-	X(BO_CREATE, 0xc0306441)                                                                   \
+	X(BO_CREATE, 0xc0386441)                                                                   \
 	X(BO_INFO, 0xc0386442)                                                                     \
 	X(BO_WAIT, 0x40106443)                                                                     \
 	X(CONTEXT_CREATE, 0xc0186444)                                                              \
@@ -135,6 +136,7 @@ _Static_assert(DRM_TESSERA_IOCTL_LAST == DRM_TESSERA_BUDGET, "a row for the new 
 	X(FENCE_CREATE, 0xc020645c)                                                                \
 	X(FENCE_DESTROY, 0x4008645d)                                                               \
 	X(FENCE_SIGNAL, 0x4010645e)                                                                \
+	X(BO_PRIORITY, 0x4008645f)                                                                 \
 	X(VM_CREATE, 0xc0086460)                                                                   \
 	X(VM_DESTROY, 0x40086461)                                                                  \
 	X(VM_BIND, 0x40286462)                                                                     \

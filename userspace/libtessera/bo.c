@@ -227,7 +227,7 @@ int tessera_bo_create_args(const struct tessera_device *dev, const struct tesser
 {
 	uint32_t page = dev->info.page_size;
 
-	if (!desc->size || desc->size > UINT64_MAX - page || desc->pad ||
+	if (!desc->size || desc->size > UINT64_MAX - page ||
 	    tessera_reserved_check(desc->reserved, ARRAY_SIZE(desc->reserved)))
 		return -EINVAL;
 	*create = (struct drm_tessera_bo_create){
@@ -239,6 +239,7 @@ int tessera_bo_create_args(const struct tessera_device *dev, const struct tesser
 		.layout = desc->layout,
 		.pitch = desc->pitch,
 		.vm = desc->vm,
+		.priority = desc->priority,
 	};
 	memcpy(create->preferred, desc->preferred, sizeof(create->preferred));
 	return 0;
@@ -682,4 +683,15 @@ int tessera_bo_set_label(struct tessera_bo *bo, const char *label)
 		return -EINVAL;
 	memcpy(args.label, label, length);
 	return tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_BO_LABEL, &args);
+}
+
+int tessera_bo_set_priority(struct tessera_bo *bo, int32_t priority)
+{
+	struct drm_tessera_bo_priority args = { .handle = bo->handle, .priority = priority };
+	int ret = tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_BO_PRIORITY, &args);
+
+	/* A cache gives the object to users that want this priority. */
+	if (!ret)
+		bo->desc.priority = priority;
+	return ret;
 }

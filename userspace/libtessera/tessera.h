@@ -174,7 +174,7 @@ struct tessera_bo_desc {
 	uint32_t layout; /* DRM_TESSERA_LAYOUT_* */
 	uint32_t pitch; /* for a swizzled layout, else 0 */
 	uint32_t vm; /* id of the VM with DRM_TESSERA_BO_VM_PRIVATE, else 0 */
-	uint32_t pad; /* zero */
+	int32_t priority; /* DRM_TESSERA_BO_PRIORITY_MIN .. DRM_TESSERA_BO_PRIORITY_MAX */
 	uint64_t reserved[3]; /* zero */
 };
 
@@ -297,6 +297,12 @@ TESSERA_API int tessera_bo_unlock(struct tessera_bo *bo, uint32_t flags);
  * DRM_TESSERA_LABEL_BYTES; "": none. Errors: -EINVAL: any other string.
  */
 TESSERA_API int tessera_bo_set_label(struct tessera_bo *bo, const char *label);
+/*
+ * Change the order in which the client loses its objects: those of the lowest
+ * priority first. @priority: DRM_TESSERA_BO_PRIORITY_MIN ..
+ * DRM_TESSERA_BO_PRIORITY_MAX. Errors: those of DRM_IOCTL_TESSERA_BO_PRIORITY.
+ */
+TESSERA_API int tessera_bo_set_priority(struct tessera_bo *bo, int32_t priority);
 /*
  * Get a CPU address without synchronisation (DRM_IOCTL_TESSERA_LOCK2), for
  * programs that know when jobs are done. It is the address of tessera_bo_map()

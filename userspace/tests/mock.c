@@ -395,6 +395,9 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 	case DRM_IOCTL_TESSERA_BO_LABEL:
 		mock->last_label = *(struct drm_tessera_bo_label *)arg;
 		return 0;
+	case DRM_IOCTL_TESSERA_BO_PRIORITY:
+		mock->last_priority = *(struct drm_tessera_bo_priority *)arg;
+		return 0;
 	case DRM_IOCTL_TESSERA_CONTEXT_STATUS:
 		((struct drm_tessera_context_status *)arg)->hangs = 2;
 		return 0;

@@ -37,6 +37,7 @@ struct mock {
 	uint32_t twin_handles[2];
 	struct drm_tessera_context_create last_context;
 	struct drm_tessera_bo_label last_label;
+	struct drm_tessera_bo_priority last_priority;
 	struct drm_tessera_bo_wait last_wait;
 	struct drm_tessera_lock last_lock;
 	struct drm_tessera_make_resident last_resident; /* followed by its lists */

@@ -583,6 +583,9 @@ static void test_context_and_label(void **state)
 	memset(text, 'x', 64);
 	text[64] = 0;
 	assert_int_equal(tessera_bo_set_label(bo, text), -EINVAL);
+	assert_int_equal(tessera_bo_set_priority(bo, -2), 0);
+	assert_int_equal(mock->last_priority.handle, tessera_bo_handle(bo));
+	assert_int_equal(mock->last_priority.priority, -2);
 	tessera_bo_del(bo);
 }
 

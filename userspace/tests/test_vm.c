@@ -76,9 +76,12 @@ static void test_private(void **state)
 	assert_int_equal(tessera_bo_new(dev_of(state), &desc, &bo), 0);
 	assert_int_equal(mock->last_create.flags, DRM_TESSERA_BO_VM_PRIVATE);
 	assert_int_equal(mock->last_create.vm, tessera_vm_id(vm));
+	assert_int_equal(mock->last_create.priority, 0);
 	tessera_bo_del(bo);
-	desc.pad = 1;
-	assert_int_equal(tessera_bo_new(dev_of(state), &desc, &bo), -EINVAL);
+	desc.priority = -1;
+	assert_int_equal(tessera_bo_new(dev_of(state), &desc, &bo), 0);
+	assert_int_equal(mock->last_create.priority, -1);
+	tessera_bo_del(bo);
 	/* the library's command memory */
 	assert_int_equal(tessera_cmdbuf_new_for(ctx, &cb), 0);
 	assert_int_equal(tessera_cmdbuf_nop(cb, 8), 0);

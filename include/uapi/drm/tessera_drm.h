@@ -46,7 +46,7 @@ extern "C" {
 /**
  * enum drm_tessera_ioctl_id - ioctl numbers, relative to DRM_COMMAND_BASE
  *
- * All other numbers return -EINVAL. 0x07 to 0x0f and 0x1f are unused.
+ * All other numbers return -EINVAL. 0x07 to 0x0f are unused.
  */
 enum drm_tessera_ioctl_id {
 	/**
@@ -117,6 +117,8 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_FENCE_DESTROY = 0x1d,
 	/** @DRM_TESSERA_FENCE_SIGNAL: signal a monitored fence from the CPU */
 	DRM_TESSERA_FENCE_SIGNAL = 0x1e,
+	/** @DRM_TESSERA_BO_PRIORITY: change the priority of a buffer object */
+	DRM_TESSERA_BO_PRIORITY = 0x1f,
 	/** @DRM_TESSERA_VM_CREATE: create a GPU virtual address space */
 	DRM_TESSERA_VM_CREATE = 0x20,
 	/** @DRM_TESSERA_VM_DESTROY: destroy a GPU virtual address space */
@@ -425,6 +427,9 @@ struct drm_tessera_query_client {
 
 #define DRM_TESSERA_MAX_PREFERRED	5
 
+#define DRM_TESSERA_BO_PRIORITY_MIN	(-2) /* evicted first */
+#define DRM_TESSERA_BO_PRIORITY_MAX	2
+
 /**
  * struct drm_tessera_bo_create - argument of DRM_IOCTL_TESSERA_BO_CREATE
  *
@@ -449,6 +454,7 @@ struct drm_tessera_query_client {
  * - -EINVAL, flags: an unknown flag; BO_TWIN; CPU_CACHED without CPU_ACCESS;
  *   EXPLICIT_SYNC without CPU_CACHED; @vm not zero without VM_PRIVATE;
  *   VM_PRIVATE with CPU_ACCESS and a swizzled layout.
+ * - -EINVAL: @priority out of range; @pad not zero.
  * - -EINVAL, unreachable: CPU_ACCESS where @supported has a memory segment that
  *   the CPU cannot see and no aperture or UMA segment; only read-only apertures
  *   without GPU_READ_ONLY.
@@ -495,6 +501,13 @@ struct drm_tessera_bo_create {
 	__u32 handle;
 	/** @vm: id of the VM with VM_PRIVATE, else zero */
 	__u32 vm;
+	/**
+	 * @priority: DRM_TESSERA_BO_PRIORITY_MIN .. DRM_TESSERA_BO_PRIORITY_MAX,
+	 * 0: normal; see &struct drm_tessera_bo_priority
+	 */
+	__s32 priority;
+	/** @pad: must be zero */
+	__u32 pad;
 };
 
 #define DRM_TESSERA_PRIVATE_VERSION	1
@@ -607,13 +620,50 @@ struct drm_tessera_bo_info {
 	__u32 layout;
 	/** @pitch: as created [out] */
 	__u32 pitch;
-	/** @pad2: zero [out] */
-	__u32 pad2;
+	/** @priority: as created or last changed [out] */
+	__s32 priority;
 	/**
 	 * @segment_offset: offset of the object's first byte in @segment, a
 	 * snapshot for tests and tools [out]
 	 */
 	__u64 segment_offset;
+};
+
+/**
+ * struct drm_tessera_bo_priority - argument of DRM_IOCTL_TESSERA_BO_PRIORITY
+ * (WDDM: SetAllocationPriority)
+ *
+ * The priority orders the eviction of the objects of one client. When the
+ * client has to give up memory of a segment, its objects of the lowest priority
+ * go first, and among equals the least recently used one. Offered objects go
+ * before all others, and objects on a residency list go last, whatever their
+ * priority.
+ *
+ * The priority decides which object a client loses, never how much: shares and
+ * the use of all its objects decide that, as if all priorities were equal. No
+ * client can keep memory at the cost of others with it. For the same reason a
+ * low priority does not give the memory to another client sooner.
+ *
+ * A submission that is cut into parts treats an object that a later part names
+ * like one of the highest priority.
+ *
+ * The new priority applies from the next eviction on. The call neither waits
+ * for jobs nor moves the object. A renamed instance (LOCK_DISCARD) begins with
+ * the priority of the old one.
+ *
+ * Errors:
+ *
+ * - -ENOENT: unknown handle.
+ * - -EINVAL: @priority out of range.
+ * - -EPERM: the object is charged to another client, which created it.
+ */
+struct drm_tessera_bo_priority {
+	/** @handle: the object */
+	__u32 handle;
+	/**
+	 * @priority: DRM_TESSERA_BO_PRIORITY_MIN .. DRM_TESSERA_BO_PRIORITY_MAX
+	 */
+	__s32 priority;
 };
 
 /**
@@ -1789,6 +1839,8 @@ struct drm_tessera_submit_vm {
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_FENCE_DESTROY, struct drm_tessera_fence_destroy)
 #define DRM_IOCTL_TESSERA_FENCE_SIGNAL \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_FENCE_SIGNAL, struct drm_tessera_fence_signal)
+#define DRM_IOCTL_TESSERA_BO_PRIORITY \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_BO_PRIORITY, struct drm_tessera_bo_priority)
 #define DRM_IOCTL_TESSERA_MAKE_RESIDENT \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_MAKE_RESIDENT, struct drm_tessera_make_resident)
 #define DRM_IOCTL_TESSERA_EVICT \

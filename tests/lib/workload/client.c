@@ -170,6 +170,18 @@ static void submit(struct client *client)
 		tsr_syncobj_free(&client->dev, wait);
 }
 
+static void change_priority(struct client *client, const struct wl_object *object)
+{
+	struct drm_tessera_bo_priority args = {
+		.handle = object->bo.handle,
+		.priority = wl_pick_priority(&client->wl),
+	};
+
+	/* only the client that has made a shared object can change it */
+	require_err(tsr_ioctl(client->dev.fd, DRM_IOCTL_TESSERA_BO_PRIORITY, &args),
+		    client->wl.config.shared && object == client->wl.objects ? -EPERM : 0);
+}
+
 /* Random activity besides the jobs. */
 static void meanwhile(struct client *client)
 {
@@ -183,7 +195,10 @@ static void meanwhile(struct client *client)
 		else
 			wl_poke(wl);
 	}
-	switch (wl_pick(wl, 8)) {
+	switch (wl_pick(wl, 9)) {
+	case 8:
+		change_priority(client, wl_pick_object(wl));
+		break;
 	case 0:
 	case 1:
 		wl_replace(wl, wl_pick_object(wl));

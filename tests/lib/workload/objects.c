@@ -206,6 +206,7 @@ static void create(struct workload *wl, struct wl_object *object, enum wl_kind n
 	}
 	if (object->read_only)
 		args.flags |= DRM_TESSERA_BO_GPU_READ_ONLY;
+	args.priority = wl_pick_priority(wl);
 	require_ok(__tsr_bo_create(wl->dev->fd, &args));
 	object->bo = (struct tsr_bo){ .handle = args.handle, .size = args.size };
 	object->charge = round_up(args.size, home->page_size);

@@ -153,6 +153,12 @@ static inline uint64_t wl_pick(struct workload *wl, uint64_t below)
 	return tap_random(&wl->rng) % below;
 }
 
+static inline int32_t wl_pick_priority(struct workload *wl)
+{
+	return DRM_TESSERA_BO_PRIORITY_MIN +
+	       (int32_t)wl_pick(wl, DRM_TESSERA_BO_PRIORITY_MAX - DRM_TESSERA_BO_PRIORITY_MIN + 1);
+}
+
 static inline struct wl_object *wl_pick_object(struct workload *wl)
 {
 	return &wl->objects[wl_pick(wl, wl->num_objects)];

@@ -23,6 +23,7 @@
 struct drm_printer;
 struct pid;
 struct tessera_device;
+struct tessera_placement;	/* segments/segments.h */
 
 /* client/quota.c */
 
@@ -114,16 +115,19 @@ static inline long tessera_quota_bytes(struct tessera_quota *quota)
  * struct tessera_tenant - placements of a process in a segment
  *
  * They are sorted by the order of eviction. The lock of the segment's manager
- * protects everything. The last three members belong to the iteration that
- * holds the lock, see mem/order.c.
+ * protects everything. The last four members belong to the iteration that holds
+ * the lock, see mem/order.c.
  */
 struct tessera_tenant {
-	/** @node: in &tessera_manager.tenants, while @order is not empty */
+	/** @node: in &tessera_manager.tenants, while @num is not 0 */
 	struct list_head node;
+	/** @num: number of its placements */
+	u32 num;
 	/**
-	 * @order: its &struct tessera_placement; the leftmost is evicted first
+	 * @order: its &struct tessera_placement of each priority; the leftmost
+	 * is evicted first
 	 */
-	struct rb_root_cached order;
+	struct rb_root_cached order[TESSERA_VICTIM_PRIORITIES];
 	/** @offered: bytes of placements of offered objects */
 	u64 offered;
 	/** @owner: its use and share when the iteration began */
@@ -133,9 +137,11 @@ struct tessera_tenant {
 	 * collected
 	 */
 	u32 index;
-	/** @next: the next candidate in @order, or NULL */
-	struct rb_node *next;
-	/** @block: the next candidate, classified */
+	/** @next: the next candidate of each priority, or NULL */
+	struct tessera_placement *next[TESSERA_VICTIM_PRIORITIES];
+	/** @first: the one of @next that is evicted first, or NULL */
+	struct tessera_placement *first;
+	/** @block: @first, classified */
 	struct tessera_victim_block block;
 };
 

@@ -192,6 +192,7 @@ static struct tessera_bo *instance_create(struct tessera_bo *old,
 		.num_preferred = min_t(u32, old->num_preferred, DRM_TESSERA_MAX_PREFERRED),
 		.layout = old->layout,
 		.pitch = old->pitch,
+		.priority = READ_ONCE(old->priority) + DRM_TESSERA_BO_PRIORITY_MIN,
 	};
 	const struct tessera_bo_source from = { .root = old->root };
 	struct tessera_device *tdev = tessera_bo_device(old);

@@ -18,6 +18,7 @@
 #include <drm/drm_utils.h>
 #include <drm/drm_vma_manager.h>
 
+#include "client/client.h"
 #include "cpu/cpu.h"
 #include "debug/debug.h"
 #include "gem/gem.h"
@@ -223,7 +224,7 @@ int tessera_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *f
 	args->supported = bo->supported;
 	args->layout = bo->layout;
 	args->pitch = bo->pitch;
-	args->pad2 = 0;
+	args->priority = READ_ONCE(bo->priority) + DRM_TESSERA_BO_PRIORITY_MIN;
 	args->mmap_offset = bo->flags & DRM_TESSERA_BO_CPU_ACCESS || bo->sharing.dmabuf ?
 			    drm_vma_node_offset_addr(&bo->tbo.base.vma_node) : 0;
 
@@ -253,6 +254,37 @@ static int gem_set_label(struct tessera_bo *bo, const char *label)
 	kfree(label);
 
 	return 0;
+}
+
+/**
+ * tessera_ioctl_bo_priority() - change the priority of an object
+ * @drm: the device
+ * @data: &struct drm_tessera_bo_priority
+ * @file: the file that owns the handle
+ *
+ * Return: 0, or one of the errors of the struct.
+ */
+int tessera_ioctl_bo_priority(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	const struct drm_tessera_bo_priority *args = data;
+	struct tessera_bo *bo;
+	int ret = -EPERM;
+
+	if (tessera_ioctl_bad(to_tessera_device(drm), !tessera_bo_priority_is_valid(args->priority)))
+		return -EINVAL;
+	bo = tessera_bo_lookup(file, args->handle);
+	if (!bo)
+		return -ENOENT;
+	if (tessera_account_is_mine(bo->account))
+		ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+	if (!ret) {
+		WRITE_ONCE(bo->priority, args->priority - DRM_TESSERA_BO_PRIORITY_MIN);
+		tessera_order_update(bo);
+		dma_resv_unlock(bo->tbo.base.resv);
+	}
+	tessera_bo_put(bo);
+
+	return ret;
 }
 
 /*

@@ -58,6 +58,7 @@ int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
 int tessera_gem_create_user(struct drm_file *file, struct tessera_paging_queue *queue,
 			    struct drm_tessera_bo_create *args, struct tessera_user *user);
 int tessera_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_bo_priority(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_bo_label(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_invalidate_cache(struct drm_device *drm, void *data, struct drm_file *file);

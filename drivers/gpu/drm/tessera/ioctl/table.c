@@ -77,6 +77,7 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	TESSERA_IOCTL(FENCE_CREATE, fence_create),
 	TESSERA_IOCTL(FENCE_DESTROY, fence_destroy),
 	TESSERA_IOCTL(FENCE_SIGNAL, fence_signal),
+	TESSERA_IOCTL(BO_PRIORITY, bo_priority),
 	TESSERA_IOCTL(VM_CREATE, vm_create),
 	TESSERA_IOCTL(VM_DESTROY, vm_destroy),
 	TESSERA_IOCTL(VM_BIND, vm_bind),

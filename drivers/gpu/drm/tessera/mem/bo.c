@@ -254,7 +254,9 @@ static int bo_check(struct tessera_device *tdev, const struct drm_tessera_bo_cre
 	/*
 	 * No surface is wider. A pass of a transfer must hold a row of tiles.
 	 */
-	if (tessera_ioctl_bad(tdev, args->pitch > TSR_SURF_MAX_DIM * 4))
+	if (tessera_ioctl_bad(tdev, args->pitch > TSR_SURF_MAX_DIM * 4) ||
+	    tessera_ioctl_bad(tdev, args->pad) ||
+	    tessera_ioctl_bad(tdev, !tessera_bo_priority_is_valid(args->priority)))
 		return -EINVAL;
 
 	memcpy(alloc.preferred, args->preferred, sizeof(alloc.preferred));
@@ -349,6 +351,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	bo->evict_to = args->evict_to;
 	bo->layout = args->layout;
 	bo->pitch = args->pitch;
+	bo->priority = args->priority - DRM_TESSERA_BO_PRIORITY_MIN;
 	bo->caching = tessera_cache_choose(tdev, args->flags, args->supported);
 	bo->queue = tessera_paging_queue_get(queue);
 	bo->account = tessera_paging_queue_account(queue);

@@ -293,6 +293,11 @@ struct tessera_bo {
 	/** @caching: caching of its system pages, &enum ttm_caching */
 	u32 caching;
 	/**
+	 * @priority: its priority less DRM_TESSERA_BO_PRIORITY_MIN; changes
+	 * under resv
+	 */
+	u8 priority;
+	/**
 	 * @last_use: stamp of the last submission, see
 	 * tessera_residency_commit(); changes under resv
 	 */
@@ -432,6 +437,15 @@ static inline bool tessera_bo_shares_lock(const struct tessera_bo *bo,
 {
 	return bo->root && bo->root == other->root;
 }
+
+static inline bool tessera_bo_priority_is_valid(s32 priority)
+{
+	return priority >= DRM_TESSERA_BO_PRIORITY_MIN && priority <= DRM_TESSERA_BO_PRIORITY_MAX;
+}
+
+static_assert(TESSERA_VICTIM_PRIORITIES ==
+	      DRM_TESSERA_BO_PRIORITY_MAX - DRM_TESSERA_BO_PRIORITY_MIN + 1);
+static_assert(TESSERA_VICTIM_NORMAL == -DRM_TESSERA_BO_PRIORITY_MIN);
 
 /*
  * Checks whether an object may be scattered over a segment. Only page tables
@@ -704,6 +718,8 @@ struct tessera_block {
 	 * @offer: DRM_TESSERA_OFFER_* if its contents may be dropped, else 0
 	 */
 	u8 offer;
+	/** @priority: &tessera_bo.priority */
+	u8 priority;
 	/** @clean: can be evicted without a copy */
 	bool clean;
 	/** @last_use: stamp of the last submission that used it */

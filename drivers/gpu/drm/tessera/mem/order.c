@@ -3,16 +3,17 @@
  * DOC: order of eviction
  *
  * An iterator over the objects of a segment in the order in which they are
- * evicted. Each process has a tree of its placements in the segment (&struct
- * tessera_tenant), in the order that pure/victim.c defines for the blocks of
- * one owner. An iterator step compares the next candidates of all processes.
- * The cost of an eviction is therefore the number of processes with memory in
- * the segment, times the number of victims. It does not depend on the number of
- * objects.
+ * evicted. Each process has a tree of its placements in the segment for each
+ * priority (&struct tessera_tenant), in the order that pure/victim.c defines for
+ * the blocks of one owner. The least recent use of the blocks that an owner has
+ * left is that of the first block of one of its trees. An iterator step compares
+ * the next candidates of all processes. The cost of an eviction is therefore the
+ * number of processes with memory in the segment, times the number of victims.
+ * It does not depend on the number of objects.
  *
  * A change that moves an object towards the front of the order sorts the object
- * again at once. An offer and the end of its last residency entry are changes
- * of that kind. A use moves an object towards the back. A submission does not
+ * again at once. An offer, a lower priority, and the end of its last residency
+ * entry are changes of that kind. A use moves an object towards the back. A submission does not
  * sort the objects that it uses, because that would take the manager's lock. It
  * only writes &tessera_bo.last_use. An iterator that meets an object with a
  * newer stamp than its place in the tree sorts the object again and continues.
@@ -51,13 +52,14 @@ struct tessera_account *tessera_order_describe(struct ttm_buffer_object *tbo,
 	placement->last_use = READ_ONCE(bo->last_use);
 	placement->offer = READ_ONCE(bo->offer.priority);
 	placement->listed = READ_ONCE(bo->residency.num);
+	placement->priority = READ_ONCE(bo->priority);
 
 	return bo->account;
 }
 
 /**
- * tessera_order_update() - sort an object again after a change of its offer or
- * residency entries
+ * tessera_order_update() - sort an object again after a change of its offer,
+ * priority or residency entries
  * @bo: the object, reservation held
  */
 void tessera_order_update(struct tessera_bo *bo)
@@ -101,23 +103,24 @@ static struct tessera_bo *candidate(const struct tessera_walk *walk,
 }
 
 /* Sorts a placement again that was used since, and returns the next node. */
-static struct rb_node *reorder(struct tessera_walk *walk, struct tessera_tenant *tenant,
+static struct rb_node *reorder(struct tessera_walk *walk, struct rb_root_cached *order,
 			       struct tessera_placement *placement)
 {
 	struct rb_node *before = rb_prev(&placement->order);
 
 	tessera_placement_reorder_locked(walk->mgr, placement);
 
-	return before ? rb_next(before) : rb_first_cached(&tenant->order);
+	return before ? rb_next(before) : rb_first_cached(order);
 }
 
-/* Finds the next candidate of a process, starting at @node. */
-static void settle(struct tessera_walk *walk, struct tessera_tenant *tenant, struct rb_node *node)
+/* Finds the next candidate of a process with a priority, starting at @node. */
+static void settle(struct tessera_walk *walk, struct tessera_tenant *tenant, u32 priority,
+		   struct rb_node *node)
 {
 	struct tessera_placement *placement;
 	struct tessera_bo *bo;
 
-	tenant->next = NULL;
+	tenant->next[priority] = NULL;
 	while (node) {
 		cond_resched();
 		walk->mgr->looked++;
@@ -128,24 +131,51 @@ static void settle(struct tessera_walk *walk, struct tessera_tenant *tenant, str
 			continue;
 		}
 		if (placement->last_use != READ_ONCE(bo->last_use)) {
-			node = reorder(walk, tenant, placement);
+			node = reorder(walk, &tenant->order[priority], placement);
 			continue;
 		}
-		tenant->block = (struct tessera_victim_block) {
-			.size = tessera_placement_bytes(placement),
-			.last_use = placement->last_use,
-			.offer = placement->offer,
-			.flags = placement->listed ? TESSERA_VICTIM_BLOCK_LISTED : 0,
-		};
-		tessera_victim_classify(&walk->wish, &tenant->owner, &tenant->block);
-		if (tenant->block.tier <= walk->last)
-			tenant->next = node;
-		/*
-		 * All later candidates of the process are in the same tier or a
-		 * higher one.
-		 */
+		tenant->next[priority] = placement;
 		return;
 	}
+}
+
+/* Selects the first of the next candidates of a process. */
+static void select_first(struct tessera_walk *walk, struct tessera_tenant *tenant)
+{
+	struct tessera_placement *first = NULL, *next;
+	u64 turn = 0;
+	u32 i;
+
+	for (i = 0; i < TESSERA_VICTIM_PRIORITIES; i++) {
+		next = tenant->next[i];
+		if (!next)
+			continue;
+		if (!first || tessera_placement_group(next) < tessera_placement_group(first)) {
+			first = next;
+			turn = next->last_use;
+		} else if (tessera_placement_group(next) == tessera_placement_group(first)) {
+			turn = min(turn, next->last_use);
+		}
+	}
+	tenant->first = first;
+	if (!first)
+		return;
+	tenant->block = (struct tessera_victim_block) {
+		.size = tessera_placement_bytes(first),
+		.last_use = first->last_use,
+		.turn = turn,
+		.owner = first->account->id,
+		.offer = first->offer,
+		.priority = first->priority,
+		.flags = first->listed ? TESSERA_VICTIM_BLOCK_LISTED : 0,
+	};
+	tessera_victim_classify(&walk->wish, &tenant->owner, &tenant->block);
+	/*
+	 * All later candidates of the process are in the same tier or a higher
+	 * one.
+	 */
+	if (tenant->block.tier > walk->last)
+		tenant->first = NULL;
 }
 
 /**
@@ -164,6 +194,7 @@ void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manage
 	struct tessera_victim_owner *requester =
 		&bo->account->process->tenants[mgr->seg->index].owner;
 	struct tessera_tenant *tenant;
+	u32 i;
 
 	lockdep_assert_held(&mgr->lock);
 
@@ -181,7 +212,9 @@ void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manage
 		struct tessera_victim_owner *owner = &tenant->owner;
 
 		owner->left = owner->used - min(owner->used, tenant->offered);
-		settle(walk, tenant, rb_first_cached(&tenant->order));
+		for (i = 0; i < TESSERA_VICTIM_PRIORITIES; i++)
+			settle(walk, tenant, i, rb_first_cached(&tenant->order[i]));
+		select_first(walk, tenant);
 	}
 }
 
@@ -200,13 +233,14 @@ struct tessera_placement *tessera_order_next_locked(struct tessera_walk *walk)
 	lockdep_assert_held(&walk->mgr->lock);
 
 	list_for_each_entry(tenant, &walk->mgr->tenants, node)
-		if (tenant->next &&
+		if (tenant->first &&
 		    (!first || tessera_victim_before(&tenant->block, &first->block)))
 			first = tenant;
 	if (!first)
 		return NULL;
-	placement = rb_entry(first->next, struct tessera_placement, order);
-	settle(walk, first, rb_next(first->next));
+	placement = first->first;
+	settle(walk, first, placement->priority, rb_next(&placement->order));
+	select_first(walk, first);
 
 	return placement;
 }

@@ -100,6 +100,7 @@ static void block_fill(struct tessera_manager *mgr, struct tessera_block *block,
 	block->listed = READ_ONCE(block->bo->residency.num);
 	block->last_use = READ_ONCE(block->bo->last_use);
 	block->offer = READ_ONCE(block->bo->offer.priority);
+	block->priority = READ_ONCE(block->bo->priority);
 	block->clean = READ_ONCE(block->bo->copy_valid) || block->offer || block->bo->tables;
 }
 
@@ -250,6 +251,7 @@ static void rank_fill(struct tessera_victim_req *req, const struct tessera_block
 		out->owner = block->owner;
 		out->cookie = i;
 		out->offer = block->offer;
+		out->priority = block->priority;
 		if (block->pinned || block->held || !block->bo)
 			out->flags |= TESSERA_VICTIM_BLOCK_IMMOVABLE;
 		if (block->busy)

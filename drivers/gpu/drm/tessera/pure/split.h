@@ -59,6 +59,7 @@ struct tessera_split_seg {
  * @flags: TESSERA_SPLIT_ALLOC_*
  * @pref: preferred segments in order, members of @supported
  * @n_pref: number of valid elements of @pref
+ * @priority: lower ones are evicted first, below TESSERA_VICTIM_PRIORITIES
  */
 struct tessera_split_alloc {
 	u64 size;
@@ -67,6 +68,7 @@ struct tessera_split_alloc {
 	u32 flags;
 	u8 pref[TESSERA_PACK_PREF_MAX];
 	u8 n_pref;
+	u8 priority;
 };
 
 /** TESSERA_SPLIT_BLOCK_CLEAN: evicting the foreign block copies no bytes */
@@ -83,6 +85,8 @@ struct tessera_split_alloc {
  * @tier: one of &enum tessera_victim_tier; for an allocation of this submission
  *	only TESSERA_VICTIM_IMMOVABLE makes a difference
  * @flags: foreign: TESSERA_SPLIT_BLOCK_*
+ * @priority: foreign: like &tessera_split_alloc.priority if the client of the
+ *	submission owns it, else TESSERA_VICTIM_NORMAL
  */
 struct tessera_split_block {
 	u64 start;
@@ -92,6 +96,7 @@ struct tessera_split_block {
 	u32 rank;
 	u8 tier;
 	u8 flags;
+	u8 priority;
 };
 
 /**

@@ -6,8 +6,9 @@
  * ones. Part of the split planner.
  *
  * A place is a hole, or else the space of idle allocations. These are chosen by
- * the cost of bringing them back. The patch list tells the future, so the
- * allocation with the furthest next use is evicted first.
+ * their priority, then by the cost of bringing them back. The patch list tells
+ * the future, so the allocation with the furthest next use is evicted first. An
+ * allocation that the list names again counts as one of the highest priority.
  *
  * Every change is logged, so that an attempt that fails halfway can be undone.
  */
@@ -29,12 +30,22 @@
 #define KEY_UNUSED		BIT_ULL(61)
 #define KEY_FIRST		BIT_ULL(62)
 #define KEY_CLEAN		BIT_ULL(32)
+#define KEY_PRIORITY_SHIFT	33
+
+/* Among equal tiers, the priority decides before the cost (SEG-37). */
+static u8 priority_of(const struct split *split, u32 id)
+{
+	if (split_is_foreign(split, id))
+		return split_block(split, id)->priority;
+	return split->al[id].next_use == SPLIT_NEVER ? split->in->allocs[id].priority :
+						       TESSERA_VICTIM_PRIORITIES - 1;
+}
 
 /*
  * Position of a node in the order of eviction; the greatest key is evicted
- * first. Among allocations that are not named again, clean ones go first, then
- * the one that has been idle longest. Its job has likely ended by then, so the
- * eviction does not wait.
+ * first. Among allocations that are not named again, those of the lowest
+ * priority go first, then clean ones, then the one that has been idle longest.
+ * Its job has likely ended by then, so the eviction does not wait.
  */
 static u64 split_victim_key(const struct split *split, u32 id)
 {
@@ -45,7 +56,9 @@ static u64 split_victim_key(const struct split *split, u32 id)
 
 		if (alloc->next_use == SPLIT_NEVER)
 			return KEY_UNUSED | (alloc->clean ? KEY_CLEAN : 0) |
-			       (U32_MAX - alloc->idle);
+			       (U32_MAX - alloc->idle) |
+			       (u64)(TESSERA_VICTIM_PRIORITIES - 1 - priority_of(split, id)) <<
+				       KEY_PRIORITY_SHIFT;
 		return KEY_USED | alloc->next_use;
 	}
 	block = split_block(split, id);
@@ -273,6 +286,8 @@ struct candidate {
 	u64 cost;
 	u32 prev;
 	u32 n_after_own;
+	/* The highest priority of a node that has to leave. */
+	u8 priority;
 };
 
 /*
@@ -306,6 +321,7 @@ static void candidate_charge(const struct split *split, struct candidate *candid
 	const struct tessera_plan_map_node *n = &split->map.node[id];
 	u64 bytes = n->size;
 
+	candidate->priority = max(candidate->priority, priority_of(split, id));
 	if (split->in->segs[n->seg].flags & TESSERA_SPLIT_SEG_APERTURE)
 		bytes = DIV_ROUND_UP_ULL(bytes, 16);
 	if (split_is_foreign(split, id))
@@ -351,6 +367,8 @@ static bool candidate_is_better(const struct candidate *candidate, const struct 
 {
 	if (candidate->n_after_own != than->n_after_own)
 		return candidate->n_after_own < than->n_after_own;
+	if (candidate->priority != than->priority)
+		return candidate->priority < than->priority;
 	return candidate->cost < than->cost;
 }
 

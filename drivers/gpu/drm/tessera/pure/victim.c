@@ -36,6 +36,13 @@
  * recently used ones. A client counts as above its share only as long as it
  * would still be without the blocks ranked before. A single request therefore
  * pushes no client below its share.
+ *
+ * Priorities order the blocks of one owner before their last use does (SEG-37).
+ * They choose which block an owner loses, never whether it loses one. Owners
+ * are therefore compared by their *turn*, the least recent use of all blocks
+ * that they have left. With the last use of the next block instead, a client
+ * could keep its old blocks at the cost of others, if it gave a low priority to
+ * a block that it uses all the time.
  */
 #include "victim.h"
 
@@ -56,11 +63,24 @@ static bool is_listed(const struct tessera_victim_block *b)
 	return b->flags & TESSERA_VICTIM_BLOCK_LISTED;
 }
 
-static bool before_by_use(const struct tessera_victim_block *a,
+/* The blocks of one owner that are offered and listed alike are a group. */
+static bool is_same_group(const struct tessera_victim_block *a,
 			  const struct tessera_victim_block *b)
 {
+	return a->owner == b->owner && a->offer == b->offer && is_listed(a) == is_listed(b);
+}
+
+static bool before_in_owner(const struct tessera_victim_block *a,
+			    const struct tessera_victim_block *b)
+{
+	if (a->owner != b->owner)
+		return a->owner < b->owner;
+	if (a->offer != b->offer)
+		return a->offer < b->offer;
 	if (is_listed(a) != is_listed(b))
 		return is_listed(b);
+	if (a->priority != b->priority)
+		return a->priority < b->priority;
 	if (a->last_use != b->last_use)
 		return a->last_use < b->last_use;
 	return a->cookie < b->cookie;
@@ -80,13 +100,17 @@ bool tessera_victim_before(const struct tessera_victim_block *a,
 		return a->class < b->class;
 	if (a->class == CLASS_OFFERED && a->offer != b->offer)
 		return a->offer < b->offer;
-	return before_by_use(a, b);
+	if (is_listed(a) != is_listed(b))
+		return is_listed(b);
+	if (a->turn != b->turn)
+		return a->turn < b->turn;
+	return before_in_owner(a, b);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_victim_before);
 
-static int cmp_use(const void *a, const void *b)
+static int cmp_in_owner(const void *a, const void *b)
 {
-	return before_by_use(a, b) ? -1 : before_by_use(b, a);
+	return before_in_owner(a, b) ? -1 : before_in_owner(b, a);
 }
 
 static int cmp_victims(const void *a, const void *b)
@@ -126,6 +150,23 @@ static void leave_given(struct tessera_victim_req *req)
 
 		if (is_given(b) && b->owner != TESSERA_VICTIM_NO_OWNER)
 			req->owners[b->owner].left -= min(req->owners[b->owner].left, b->size);
+	}
+}
+
+/* Set @turn of each block. The blocks are sorted by before_in_owner(). */
+static void take_turns(struct tessera_victim_req *req)
+{
+	const struct tessera_victim_block *next = NULL;
+	u32 i;
+
+	for (i = req->n_blocks; i-- > 0;) {
+		struct tessera_victim_block *b = &req->blocks[i];
+
+		b->turn = b->last_use;
+		if (next && is_same_group(b, next))
+			b->turn = min(b->turn, next->turn);
+		if (!(b->flags & TESSERA_VICTIM_BLOCK_IMMOVABLE))
+			next = b;
 	}
 }
 
@@ -189,7 +230,8 @@ static u8 tier_of(u8 class)
  * @block: the block; receives class and tier
  *
  * The caller passes the blocks of one owner in this order: first those in no
- * residency list, and among these and the others the least recently used first.
+ * residency list, and among these and the others those of the lowest priority,
+ * the least recently used first.
  */
 void tessera_victim_classify(const struct tessera_victim_wish *wish,
 			     struct tessera_victim_owner *owner,
@@ -232,7 +274,8 @@ int tessera_victim_rank(struct tessera_victim_req *req)
 	wish.requester = &req->owners[req->requester];
 	if (check_add_overflow(wish.requester->used, req->want, &wish.after))
 		wish.after = U64_MAX;
-	sort(req->blocks, req->n_blocks, sizeof(*req->blocks), cmp_use, NULL);
+	sort(req->blocks, req->n_blocks, sizeof(*req->blocks), cmp_in_owner, NULL);
+	take_turns(req);
 	for (i = 0; i < req->n_blocks; i++) {
 		u32 owner = req->blocks[i].owner;
 

@@ -37,6 +37,11 @@ enum tessera_victim_tier {
 /** TESSERA_VICTIM_BLOCK_LISTED: the block is in a client's residency list */
 #define TESSERA_VICTIM_BLOCK_LISTED	BIT(2)
 
+/** TESSERA_VICTIM_PRIORITIES: number of priorities inside one client */
+#define TESSERA_VICTIM_PRIORITIES	5
+/** TESSERA_VICTIM_NORMAL: the priority of a block that has not asked for one */
+#define TESSERA_VICTIM_NORMAL		2
+
 /**
  * struct tessera_victim_owner - state of a client in one segment
  * @used: bytes that it holds there
@@ -56,9 +61,13 @@ struct tessera_victim_owner {
  * struct tessera_victim_block - a block that might be evicted
  * @size: bytes
  * @last_use: time of the last use, in any monotonic unit
+ * @turn: the least @last_use of this block and of those of the same owner that
+ *	are evicted after it, and are offered and listed like it
  * @owner: index of its owner, or TESSERA_VICTIM_NO_OWNER
  * @cookie: identifier for the caller; also breaks ties
  * @offer: priority of the offer; lower ones are evicted first. 0: not offered
+ * @priority: order inside one owner, lower ones are evicted first; below
+ *	TESSERA_VICTIM_PRIORITIES
  * @flags: TESSERA_VICTIM_BLOCK_*
  * @tier: result: &enum tessera_victim_tier
  * @class: result: finer order inside the tier
@@ -66,9 +75,11 @@ struct tessera_victim_owner {
 struct tessera_victim_block {
 	u64 size;
 	u64 last_use;
+	u64 turn;
 	u32 owner;
 	u32 cookie;
 	u8 offer;
+	u8 priority;
 	u8 flags;
 	u8 tier;
 	u8 class;

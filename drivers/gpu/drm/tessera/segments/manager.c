@@ -155,23 +155,14 @@ struct tessera_tenant *tessera_placement_tenant(struct tessera_manager *mgr,
 	return &placement->account->process->tenants[mgr->seg->index];
 }
 
-/* The offer 0 means not offered; as an u8 it wraps, and so sorts last. */
-static u8 offer_order(const struct tessera_placement *placement)
-{
-	return placement->offer - 1;
-}
-
 static bool placement_before(struct rb_node *node, const struct rb_node *other)
 {
 	const struct tessera_placement *a = rb_entry(node, struct tessera_placement, order);
 	const struct tessera_placement *b = rb_entry(other, struct tessera_placement, order);
 
-	if (a->offer != b->offer)
-		return offer_order(a) < offer_order(b);
-	if (a->listed != b->listed)
-		return b->listed;
+	u32 group_a = tessera_placement_group(a), group_b = tessera_placement_group(b);
 
-	return a->last_use < b->last_use;
+	return group_a == group_b ? a->last_use < b->last_use : group_a < group_b;
 }
 
 /* Make the placement a candidate for eviction. */
@@ -181,9 +172,9 @@ static void placement_enter_locked(struct tessera_manager *mgr, struct tessera_p
 
 	lockdep_assert_held(&mgr->lock);
 
-	if (RB_EMPTY_ROOT(&tenant->order.rb_root))
+	if (!tenant->num++)
 		list_add_tail(&tenant->node, &mgr->tenants);
-	rb_add_cached(&placement->order, &tenant->order, placement_before);
+	rb_add_cached(&placement->order, &tenant->order[placement->priority], placement_before);
 	if (placement->offer)
 		tenant->offered += tessera_placement_bytes(placement);
 }
@@ -197,8 +188,8 @@ static void placement_leave_locked(struct tessera_manager *mgr, struct tessera_p
 
 	if (placement->offer)
 		tenant->offered -= tessera_placement_bytes(placement);
-	rb_erase_cached(&placement->order, &tenant->order);
-	if (RB_EMPTY_ROOT(&tenant->order.rb_root))
+	rb_erase_cached(&placement->order, &tenant->order[placement->priority]);
+	if (!--tenant->num)
 		list_del(&tenant->node);
 }
 
@@ -216,13 +207,13 @@ void tessera_placement_reorder_locked(struct tessera_manager *mgr,
 	lockdep_assert_held(&mgr->lock);
 
 	/* The tenant stays in its list, which the caller may be walking. */
-	rb_erase_cached(&placement->order, &tenant->order);
+	rb_erase_cached(&placement->order, &tenant->order[placement->priority]);
 	if (placement->offer)
 		tenant->offered -= tessera_placement_bytes(placement);
 	mgr->describe(placement->base.bo, placement);
 	if (placement->offer)
 		tenant->offered += tessera_placement_bytes(placement);
-	rb_add_cached(&placement->order, &tenant->order, placement_before);
+	rb_add_cached(&placement->order, &tenant->order[placement->priority], placement_before);
 }
 
 /* ---- Allocation ---------------------------------------------------------- */

@@ -158,7 +158,7 @@ void tessera_budget_unwatch(struct tessera_device *tdev, struct tessera_budget_w
 
 /*
  * Fills in the keys of the order of eviction: &tessera_placement.last_use,
- * offer and listed. Returns the account that is charged for the placement,
+ * offer, listed and priority. Returns the account that is charged for the placement,
  * without a reference.
  */
 typedef struct tessera_account *(*tessera_manager_describe_t)(struct ttm_buffer_object *tbo,
@@ -230,7 +230,7 @@ struct tessera_placement {
 	struct tessera_account *account;
 	/**
 	 * @order: in &tessera_tenant.order; the manager's lock protects it and
-	 * the next three members
+	 * the next four members
 	 */
 	struct rb_node order;
 	/**
@@ -244,6 +244,8 @@ struct tessera_placement {
 	u8 offer;
 	/** @listed: its object is on a residency list */
 	bool listed;
+	/** @priority: index in &tessera_tenant.order */
+	u8 priority;
 	/**
 	 * @declared: a job declares the placement owned to the device (strict
 	 * mode). Cleared when the contents have left. Under the object's resv.
@@ -310,6 +312,16 @@ struct tessera_manager {
 	/** @scanout: scanned-out bytes, see tessera_manager_charge_scanout() */
 	u64 scanout;
 };
+
+/*
+ * The placements of a process leave by group, then by priority, then by last
+ * use: first offered ones, last listed ones. The offer 0 means not offered; as
+ * an u8 it wraps, and so sorts last.
+ */
+static inline u32 tessera_placement_group(const struct tessera_placement *placement)
+{
+	return (u8)(placement->offer - 1) << 1 | placement->listed;
+}
 
 static inline struct tessera_placement *to_tessera_placement(struct ttm_resource *res)
 {

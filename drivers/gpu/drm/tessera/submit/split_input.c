@@ -97,6 +97,7 @@ static void model_alloc(struct tessera_split_model *model, u32 index,
 		alloc->flags |= TESSERA_SPLIT_ALLOC_KEEP_COPY;
 
 	alloc->size = tessera_bo_bytes(bo);
+	alloc->priority = READ_ONCE(bo->priority);
 
 	for (i = 0; i < bo->num_preferred && alloc->n_pref < ARRAY_SIZE(alloc->pref); i++)
 		if (alloc->supported & BIT(bo->preferred[i]))
@@ -128,7 +129,7 @@ static int model_reserve(struct tessera_split_model *model, u32 more)
 
 /* Consumes the block's reference to the object. */
 static void model_block(struct tessera_split_model *model, u32 segment,
-			struct tessera_block *block, u32 alloc)
+			struct tessera_block *block, u32 alloc, bool mine)
 {
 	u32 index = model->in.n_blocks++;
 
@@ -140,6 +141,7 @@ static void model_block(struct tessera_split_model *model, u32 segment,
 		.rank = block->rank,
 		.tier = block->bo ? block->tier : TESSERA_VICTIM_IMMOVABLE,
 		.flags = block->clean ? TESSERA_SPLIT_BLOCK_CLEAN : 0,
+		.priority = mine && !block->offer ? block->priority : TESSERA_VICTIM_NORMAL,
 	};
 	if (!block->bo)
 		model->dying = true;
@@ -223,7 +225,8 @@ static int model_segment_blocks(struct tessera_split_model *model,
 		 */
 		if (alloc != TESSERA_SPLIT_NONE && test_and_set_bit(alloc, model->placed))
 			ret = -EAGAIN;
-		model_block(model, segment, block, alloc);
+		model_block(model, segment, block, alloc,
+			    block->owner == blocks.num_owners - 1);
 	}
 	tessera_victims_put(&blocks);
 
