@@ -323,6 +323,19 @@ static const struct alloc_case alloc_cases[] = {
 	  { .size = 4096, .supported = BIT(1), .layout = TSR_LAYOUT_TILE4K, .pitch = 128, CPU } },
 	{ "SWZ-17 swizzled in an aperture, not accessible", 0,
 	  { .size = 4096, .supported = BIT(4), .layout = TSR_LAYOUT_MORTON, .pitch = 128 } },
+
+	{ "SEG-35 aligned", 0, { .size = 4096, .supported = BIT(1), .alignment = MIB } },
+	{ "SEG-35 aligned below a page", 0, { .size = 4096, .supported = BIT(1), .alignment = 1 } },
+	{ "SEG-35 no power of two", -EINVAL,
+	  { .size = 4096, .supported = BIT(1), .alignment = 3 * MIB } },
+	{ "SEG-35 as large as the segment", 0,
+	  { .size = 4096, .supported = BIT(1), .alignment = 64 * MIB } },
+	{ "SEG-35 larger than the segment", -EINVAL,
+	  { .size = 4096, .supported = BIT(1), .alignment = 128 * MIB } },
+	{ "SEG-35 as large as the largest segment", 0,
+	  { .size = 4096, .supported = BIT(1) | BIT(4), .alignment = 128 * MIB } },
+	{ "SEG-35 larger than all addresses", -EINVAL,
+	  { .size = 4096, .supported = BIT(1), .alignment = BIT_ULL(63) } },
 };
 
 KUNIT_ARRAY_PARAM_DESC(alloc, alloc_cases, name);

@@ -142,7 +142,8 @@ FUNCTION_IS(tessera_plan_map_find_hole, u64 (*)(struct tessera_plan_map *map, u3
 						u64 align, u32 *below));
 FUNCTION_IS(tessera_plan_map_find_gap, u64 (*)(struct tessera_plan_map *map, u32 seg, u64 size,
 					       u64 align, u32 *below));
-FUNCTION_IS(tessera_manager_fits, bool (*)(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi));
+FUNCTION_IS(tessera_manager_fits, bool (*)(struct tessera_manager *mgr, u64 bytes, u64 align,
+					   u64 lo, u64 hi));
 FUNCTION_IS(tessera_placement_footprint, u64 (*)(const struct tessera_segment *seg, u64 bytes));
 
 struct plan {

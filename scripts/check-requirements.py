@@ -32,7 +32,6 @@ WHOLE = "# whole suite"
 # Numbers that have no test yet, each with the reason in a word.
 ABSENT, UNTESTED = "feature not there yet", "no test yet"
 WAITING = {
-    "SEG-35": ABSENT,
     "SEG-38": ABSENT,
     "SWZ-33": ABSENT,
     "LOCK-28..29": ABSENT,

@@ -240,6 +240,7 @@ int tessera_bo_create_args(const struct tessera_device *dev, const struct tesser
 		.pitch = desc->pitch,
 		.vm = desc->vm,
 		.priority = desc->priority,
+		.alignment = desc->alignment,
 	};
 	memcpy(create->preferred, desc->preferred, sizeof(create->preferred));
 	return 0;

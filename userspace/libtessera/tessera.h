@@ -175,7 +175,8 @@ struct tessera_bo_desc {
 	uint32_t pitch; /* for a swizzled layout, else 0 */
 	uint32_t vm; /* id of the VM with DRM_TESSERA_BO_VM_PRIVATE, else 0 */
 	int32_t priority; /* DRM_TESSERA_BO_PRIORITY_MIN .. DRM_TESSERA_BO_PRIORITY_MAX */
-	uint64_t reserved[3]; /* zero */
+	uint64_t alignment; /* of its offset in segments: a power of two, or 0 */
+	uint64_t reserved[2]; /* zero */
 };
 
 /*

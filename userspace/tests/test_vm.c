@@ -77,10 +77,13 @@ static void test_private(void **state)
 	assert_int_equal(mock->last_create.flags, DRM_TESSERA_BO_VM_PRIVATE);
 	assert_int_equal(mock->last_create.vm, tessera_vm_id(vm));
 	assert_int_equal(mock->last_create.priority, 0);
+	assert_int_equal(mock->last_create.alignment, 0);
 	tessera_bo_del(bo);
 	desc.priority = -1;
+	desc.alignment = 65536;
 	assert_int_equal(tessera_bo_new(dev_of(state), &desc, &bo), 0);
 	assert_int_equal(mock->last_create.priority, -1);
+	assert_int_equal(mock->last_create.alignment, 65536);
 	tessera_bo_del(bo);
 	/* the library's command memory */
 	assert_int_equal(tessera_cmdbuf_new_for(ctx, &cb), 0);

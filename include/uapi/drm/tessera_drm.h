@@ -440,8 +440,9 @@ struct drm_tessera_query_client {
  * after that VM is destroyed. No other VM can map it, a list of SUBMIT cannot
  * name it, and it can neither be exported nor be opened by another file. In
  * exchange the kernel locks all private objects of a VM with one lock, and may
- * place them in non-contiguous free pages of a segment. BO_WAIT on one of them
- * waits for the paging of all of them.
+ * place them in non-contiguous free pages of a segment, unless @alignment is
+ * above the page size. BO_WAIT on one of them waits for the paging of all of
+ * them.
  *
  * Errors:
  *
@@ -454,7 +455,8 @@ struct drm_tessera_query_client {
  * - -EINVAL, flags: an unknown flag; BO_TWIN; CPU_CACHED without CPU_ACCESS;
  *   EXPLICIT_SYNC without CPU_CACHED; @vm not zero without VM_PRIVATE;
  *   VM_PRIVATE with CPU_ACCESS and a swizzled layout.
- * - -EINVAL: @priority out of range; @pad not zero.
+ * - -EINVAL: @priority out of range; @pad not zero; @alignment neither zero nor
+ *   a power of two, or larger than every supported segment.
  * - -EINVAL, unreachable: CPU_ACCESS where @supported has a memory segment that
  *   the CPU cannot see and no aperture or UMA segment; only read-only apertures
  *   without GPU_READ_ONLY.
@@ -508,6 +510,14 @@ struct drm_tessera_bo_create {
 	__s32 priority;
 	/** @pad: must be zero */
 	__u32 pad;
+	/**
+	 * @alignment: bytes, a power of two up to the size of the largest
+	 * supported segment, or 0; the offset of each placement in its segment
+	 * is a multiple, see &drm_tessera_bo_info.segment_offset. Segments add
+	 * their own granularity. The GPU address is a multiple, too, as far as
+	 * the segment's base is one
+	 */
+	__u64 alignment;
 };
 
 #define DRM_TESSERA_PRIVATE_VERSION	1
@@ -627,6 +637,8 @@ struct drm_tessera_bo_info {
 	 * snapshot for tests and tools [out]
 	 */
 	__u64 segment_offset;
+	/** @alignment: as created, but at least the page size [out] */
+	__u64 alignment;
 };
 
 /**

@@ -161,6 +161,18 @@ static void pick_segments(struct workload *wl, const struct kind *kind,
 	}
 }
 
+/* Returns the alignment that the object has in @home. */
+static uint64_t pick_alignment(struct workload *wl, const struct drm_tessera_query_segment *home,
+			       struct drm_tessera_bo_create *args)
+{
+	uint64_t alignment = UINT64_C(4096) << wl_pick(wl, 6);
+
+	if (wl_pick(wl, 4) || alignment > home->commit_limit / 64)
+		return home->page_size;
+	args->alignment = alignment;
+	return alignment > home->page_size ? alignment : home->page_size;
+}
+
 /* Initial bytes, written by the CPU before the GPU uses the object. */
 static void first_contents(struct workload *wl, struct wl_object *object)
 {
@@ -178,12 +190,13 @@ static void create(struct workload *wl, struct wl_object *object, enum wl_kind n
 	const struct kind *kind = &kinds[number];
 	const struct drm_tessera_query_segment *home = segment(wl, kind->home, NULL);
 	struct drm_tessera_bo_create args = { 0 };
-	uint64_t max;
+	uint64_t max, alignment;
 
 	*object = (struct wl_object){ .kind = number,
 				      .home = (uint32_t)(home - wl->dev->segs),
 				      .read_only = kind->home == READ_ONLY };
-	max = wl_segment_limit(wl, object->home) / home->page_size * home->page_size;
+	alignment = pick_alignment(wl, home, &args);
+	max = wl_segment_limit(wl, object->home) / alignment * alignment;
 	if (max > wl->config.max_bytes)
 		max = wl->config.max_bytes;
 	args.size = pick_size(wl, max);
@@ -209,7 +222,7 @@ static void create(struct workload *wl, struct wl_object *object, enum wl_kind n
 	args.priority = wl_pick_priority(wl);
 	require_ok(__tsr_bo_create(wl->dev->fd, &args));
 	object->bo = (struct tsr_bo){ .handle = args.handle, .size = args.size };
-	object->charge = round_up(args.size, home->page_size);
+	object->charge = round_up(args.size, alignment);
 	object->model = calloc(1, args.size);
 	require(object->model);
 	if (!object->cpu)

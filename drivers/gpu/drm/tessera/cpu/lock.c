@@ -193,6 +193,7 @@ static struct tessera_bo *instance_create(struct tessera_bo *old,
 		.layout = old->layout,
 		.pitch = old->pitch,
 		.priority = READ_ONCE(old->priority) + DRM_TESSERA_BO_PRIORITY_MIN,
+		.alignment = (u64)old->tbo.page_alignment << PAGE_SHIFT,
 	};
 	const struct tessera_bo_source from = { .root = old->root };
 	struct tessera_device *tdev = tessera_bo_device(old);

@@ -231,6 +231,7 @@ static int bo_check(struct tessera_device *tdev, const struct drm_tessera_bo_cre
 		.num_preferred = args->num_preferred,
 		.layout = args->layout,
 		.pitch = args->pitch,
+		.alignment = args->alignment,
 		.cpu_access = args->flags & DRM_TESSERA_BO_CPU_ACCESS,
 		.cpu_cached = args->flags & DRM_TESSERA_BO_CPU_CACHED,
 		.gpu_read_only = args->flags & DRM_TESSERA_BO_GPU_READ_ONLY,
@@ -300,17 +301,6 @@ static void bo_set_evict_places(struct tessera_device *tdev, struct tessera_bo *
 	};
 }
 
-/* The coarsest granularity of the segments that an object may be in. */
-static u32 bo_page_alignment(struct tessera_device *tdev, u32 supported)
-{
-	u32 align = PAGE_SIZE;
-
-	for (; supported; supported &= supported - 1)
-		align = max(align, tessera_segment_by_id(tdev, __ffs(supported))->page_size);
-
-	return align >> PAGE_SHIFT;
-}
-
 static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 				   struct tessera_paging_queue *queue,
 				   const struct drm_tessera_bo_create *args,
@@ -353,6 +343,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	bo->pitch = args->pitch;
 	bo->priority = args->priority - DRM_TESSERA_BO_PRIORITY_MIN;
 	bo->caching = tessera_cache_choose(tdev, args->flags, args->supported);
+	bo->tbo.page_alignment = max_t(u64, args->alignment >> PAGE_SHIFT, 1);
 	bo->queue = tessera_paging_queue_get(queue);
 	bo->account = tessera_paging_queue_account(queue);
 	bo_set_preferred(bo, args);
@@ -388,8 +379,7 @@ static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *fun
 	bo_count(bo, args->size);
 
 	ret = ttm_bo_init_reserved(&tdev->ttm, &bo->tbo, type, &placement,
-				   bo_page_alignment(tdev, args->supported), &ctx, sgt, resv,
-				   bo_destroy);
+				   bo->tbo.page_alignment, &ctx, sgt, resv, bo_destroy);
 	if (ret)
 		return ret;
 	/* Cannot fail: bo_alloc() has reserved the entry. */

@@ -77,7 +77,7 @@ struct compaction {
 	struct tessera_space_rules *rules;
 	/* The account that the gap is for. */
 	struct tessera_account *requester;
-	u64 size;
+	u64 size, align;
 	struct tessera_blocks blocks;
 	struct spot *spots;
 	/*
@@ -176,9 +176,10 @@ static void classify_blocks(struct compaction *c)
  */
 static int find_gap(struct compaction *c)
 {
-	u64 end = 0;
+	u64 end = 0, align;
 	u32 i;
 
+	c->gap = 0;
 	c->lo = U64_MAX;
 	for (i = 0; i < c->blocks.num; i++) {
 		struct tessera_block *block = &c->blocks.block[i];
@@ -186,18 +187,22 @@ static int find_gap(struct compaction *c)
 
 		if (spot->loose)
 			continue;
-		if (block->start >= end && block->start - end >= c->size)
+		if (block->start >= c->gap && block->start - c->gap >= c->size)
 			break;
-		spot->to = spot->stays ? block->start : min(block->start, end);
+		spot->to = block->start;
+		if (!spot->stays) {
+			align = tessera_placement_alignment(c->seg, &block->bo->tbo);
+			spot->to = min(block->start, ALIGN(end, align));
+		}
 		if (spot->to < block->start)
 			c->lo = min(c->lo, spot->to);
-		end = ALIGN(spot->to + block->size, c->seg->page_size);
+		end = spot->to + block->size;
+		c->gap = ALIGN(end, c->align);
 	}
 	c->num = i;
-	c->gap = end;
-	c->lo = min(c->lo, end);
+	c->lo = min(c->lo, c->gap);
 
-	return end <= c->seg->size && c->seg->size - end >= c->size ? 0 : -ENOSPC;
+	return c->gap <= c->seg->size && c->seg->size - c->gap >= c->size ? 0 : -ENOSPC;
 }
 
 /*
@@ -399,6 +404,7 @@ int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 		.rules = rules,
 		.requester = bo->account,
 		.size = tessera_placement_footprint(seg, tessera_bo_bytes(bo)),
+		.align = tessera_placement_alignment(seg, &bo->tbo),
 	};
 	int ret;
 

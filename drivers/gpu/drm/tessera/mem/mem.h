@@ -449,11 +449,12 @@ static_assert(TESSERA_VICTIM_NORMAL == -DRM_TESSERA_BO_PRIORITY_MIN);
 
 /*
  * Checks whether an object may be scattered over a segment. Only page tables
- * refer to such an object, and CPU accesses are resolved page by page.
+ * refer to such an object, and CPU accesses are resolved page by page. An
+ * alignment applies to the object as a whole.
  */
 static inline bool tessera_bo_may_scatter(const struct tessera_bo *bo)
 {
-	return bo->root || bo->tables;
+	return (bo->root && bo->tbo.page_alignment == 1) || bo->tables;
 }
 
 /* Flags for a place in a segment. DESIRED keeps TTM from evicting. */

@@ -6,8 +6,8 @@
  *
  * The object goes to one of its segments in order of preference, at first
  * without evictions, then with them (mem/victims.c). A plan names an exact
- * place instead. Objects that are private to a VM take any free pages; all
- * others are contiguous. Submissions and CPU faults call this with the
+ * place instead. Objects that are private to a VM and have no alignment take any
+ * free pages; all others are contiguous. Submissions and CPU faults call this with the
  * reservation of the object held.
  *
  * An object with pinned pages stays in an aperture or in system memory, and
@@ -104,7 +104,8 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 			return -EAGAIN;
 		if (tessera_bo_may_scatter(bo) ?
 		    !tessera_manager_has(mgr, tessera_bo_bytes(bo)) :
-		    !tessera_manager_fits(mgr, tessera_bo_bytes(bo), start, end))
+		    !tessera_manager_fits(mgr, tessera_bo_bytes(bo),
+					  tessera_placement_alignment(seg, &bo->tbo), start, end))
 			return -ENOSPC;
 	}
 

@@ -367,8 +367,8 @@ struct eviction {
 	const struct tessera_segment *seg;
 	struct tessera_manager *mgr;
 	struct tessera_space_rules *rules;
-	/* Bytes that the object needs. */
-	u64 size;
+	/* Bytes that the object needs, and their alignment. */
+	u64 size, align;
 	/* Number of the search, unique on the device. */
 	u64 pass;
 	/* The chosen victims, in an array with @capacity elements. */
@@ -385,6 +385,7 @@ static void eviction_init(struct eviction *ev, struct tessera_bo *bo,
 		.mgr = tessera_manager_of(tessera_bo_device(bo), seg->index),
 		.rules = rules,
 		.size = tessera_placement_footprint(seg, tessera_bo_bytes(bo)),
+		.align = tessera_placement_alignment(seg, &bo->tbo),
 		.pass = atomic64_inc_return(&tessera_bo_device(bo)->last_stamp),
 	};
 }
@@ -461,8 +462,8 @@ static bool scan_locked(struct eviction *ev, struct drm_mm_scan *scan)
 
 	tessera_order_begin_locked(&walk, ev->mgr, ev->bo, ev->size, ev->rules, ev->pass);
 	drm_mm_scan_init_with_range(scan, &ev->mgr->mm, ev->size >> PAGE_SHIFT,
-				    ev->seg->page_size >> PAGE_SHIFT, TESSERA_NODE_PLACEMENT, 0,
-				    pages, DRM_MM_INSERT_LOW);
+				    ev->align >> PAGE_SHIFT, TESSERA_NODE_PLACEMENT, 0, pages,
+				    DRM_MM_INSERT_LOW);
 	while (!found) {
 		placement = tessera_order_next_locked(&walk);
 		if (!placement)
@@ -484,7 +485,7 @@ static int choose_gap_locked(struct eviction *ev, u64 *start)
 
 	lockdep_assert_held(&ev->mgr->lock);
 
-	if (tessera_manager_gap_locked(ev->mgr, ev->size, 0, 0, start))
+	if (tessera_manager_gap_locked(ev->mgr, ev->size, ev->align, 0, 0, start))
 		return 0;
 	if (!scan_locked(ev, &scan))
 		return -ENOSPC;

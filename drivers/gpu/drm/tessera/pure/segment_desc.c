@@ -301,6 +301,7 @@ int tessera_segment_alloc_check(const struct tessera_segment_desc *descs,
 				unsigned int count,
 				const struct tessera_segment_alloc *alloc)
 {
+	bool fits = false, aligned = false;
 	unsigned int i;
 	int ret;
 
@@ -317,11 +318,15 @@ int tessera_segment_alloc_check(const struct tessera_segment_desc *descs,
 	if (ret)
 		return ret;
 
-	for (i = 0; i < count; i++)
-		if ((alloc->supported & BIT(descs[i].id)) &&
-		    alloc->size <= descs[i].commit_limit)
-			return 0;
+	for (i = 0; i < count; i++) {
+		if (!(alloc->supported & BIT(descs[i].id)))
+			continue;
+		fits |= alloc->size <= descs[i].commit_limit;
+		aligned |= alloc->alignment <= descs[i].size;
+	}
+	if (!aligned || (alloc->alignment && !is_power_of_2(alloc->alignment)))
+		return -EINVAL;
 
-	return -E2BIG;
+	return fits ? 0 : -E2BIG;
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_segment_alloc_check);

@@ -73,6 +73,8 @@ struct tessera_segment_alloc {
 	u32 layout;
 	/** @pitch: bytes per row of a swizzled layout, else 0 */
 	u32 pitch;
+	/** @alignment: alignment of its placements in bytes, or 0 */
+	u64 alignment;
 	/** @cpu_access: the CPU may map it */
 	bool cpu_access;
 	/** @cpu_cached: CPU mappings of its system pages are cached */

@@ -41,6 +41,19 @@ u64 tessera_placement_footprint(const struct tessera_segment *seg, u64 bytes)
 }
 
 /**
+ * tessera_placement_alignment() - alignment of an object in a segment
+ * @seg: the segment
+ * @tbo: the object
+ *
+ * Return: bytes, a power of two, at least the segment's granularity.
+ */
+u64 tessera_placement_alignment(const struct tessera_segment *seg,
+				const struct ttm_buffer_object *tbo)
+{
+	return max_t(u64, seg->page_size, (u64)tbo->page_alignment << PAGE_SHIFT);
+}
+
+/**
  * tessera_placement_bytes() - size of a placement
  * @placement: the placement
  *
@@ -259,7 +272,7 @@ int tessera_extent_reserve_locked(struct tessera_manager *mgr, struct tessera_ex
 static int placement_insert_locked(struct tessera_manager *mgr, struct tessera_placement *placement,
 				   const struct ttm_place *place)
 {
-	u64 align = mgr->seg->page_size >> PAGE_SHIFT;
+	u64 align = tessera_placement_alignment(mgr->seg, placement->base.bo) >> PAGE_SHIFT;
 	u64 first = mgr->seg->first_page;
 
 	lockdep_assert_held(&mgr->lock);
@@ -693,20 +706,22 @@ struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *
  * tessera_manager_gap_locked() - look for a hole
  * @mgr: the manager, locked
  * @bytes: bytes needed
+ * @align: tessera_placement_alignment()
  * @lo: lowest byte offset
  * @hi: byte offset at which the hole must end; 0: the end of the segment
  * @start: receives the byte offset of the lowest such place
  *
  * Return: true if there is one.
  */
-bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi, u64 *start)
+bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 align, u64 lo, u64 hi,
+				u64 *start)
 {
 	u64 need = tessera_placement_footprint(mgr->seg, bytes) >> PAGE_SHIFT;
 	struct drm_mm_node node = { };
 
 	lockdep_assert_held(&mgr->lock);
 
-	if (drm_mm_insert_node_in_range(&mgr->mm, &node, need, mgr->seg->page_size >> PAGE_SHIFT,
+	if (drm_mm_insert_node_in_range(&mgr->mm, &node, need, align >> PAGE_SHIFT,
 					TESSERA_NODE_LEFT, lo >> PAGE_SHIFT,
 					(hi ?: mgr->seg->size) >> PAGE_SHIFT, DRM_MM_INSERT_LOW))
 		return false;
@@ -720,20 +735,21 @@ bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 lo, 
  * tessera_manager_fits() - ask whether a contiguous allocation would succeed
  * @mgr: the manager
  * @bytes: size of the object
+ * @align: tessera_placement_alignment()
  * @lo: lowest byte offset
  * @hi: byte offset at which the object must end; 0: the end of the segment
  *
  * Return: true if there is such a hole at this moment. Claims are not
  * considered.
  */
-bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi)
+bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 align, u64 lo, u64 hi)
 {
 	u64 need = tessera_placement_footprint(mgr->seg, bytes), start;
 	bool fits;
 
 	mutex_lock(&mgr->lock);
 	fits = mgr->committed + need <= mgr->seg->commit &&
-	       tessera_manager_gap_locked(mgr, bytes, lo, hi, &start);
+	       tessera_manager_gap_locked(mgr, bytes, align, lo, hi, &start);
 	mutex_unlock(&mgr->lock);
 
 	return fits;

@@ -349,12 +349,15 @@ struct tessera_extent *tessera_placement_extent(const struct tessera_placement *
 u64 tessera_extent_offset(const struct tessera_extent *extent);
 u64 tessera_extent_bytes(const struct tessera_extent *extent);
 u64 tessera_placement_footprint(const struct tessera_segment *seg, u64 bytes);
+u64 tessera_placement_alignment(const struct tessera_segment *seg,
+				const struct ttm_buffer_object *tbo);
 struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *mgr,
 							u64 offset);
-bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi);
+bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 align, u64 lo, u64 hi);
 bool tessera_manager_has(struct tessera_manager *mgr, u64 bytes);
 
-bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi, u64 *start);
+bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 align, u64 lo, u64 hi,
+				u64 *start);
 
 int tessera_extent_reserve_locked(struct tessera_manager *mgr, struct tessera_extent *extent,
 				  u64 start, u64 pages);

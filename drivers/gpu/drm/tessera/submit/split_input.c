@@ -97,6 +97,7 @@ static void model_alloc(struct tessera_split_model *model, u32 index,
 		alloc->flags |= TESSERA_SPLIT_ALLOC_KEEP_COPY;
 
 	alloc->size = tessera_bo_bytes(bo);
+	alloc->align = (u64)bo->tbo.page_alignment << PAGE_SHIFT;
 	alloc->priority = READ_ONCE(bo->priority);
 
 	for (i = 0; i < bo->num_preferred && alloc->n_pref < ARRAY_SIZE(alloc->pref); i++)
