@@ -336,6 +336,21 @@ static const struct alloc_case alloc_cases[] = {
 	  { .size = 4096, .supported = BIT(1) | BIT(4), .alignment = 128 * MIB } },
 	{ "SEG-35 larger than all addresses", -EINVAL,
 	  { .size = 4096, .supported = BIT(1), .alignment = BIT_ULL(63) } },
+
+	{ "SEG-38 written in a part of the set", 0,
+	  { .size = 4096, .supported = BIT(1) | BIT(3) | BIT(4), .write_set = BIT(1) } },
+	{ "SEG-38 written outside of the set", -EINVAL,
+	  { .size = 4096, .supported = BIT(1), .write_set = BIT(1) | BIT(4) } },
+	{ "SEG-38 written in a segment that does not exist", -EINVAL,
+	  { .size = 4096, .supported = BIT(1), .write_set = BIT(9) } },
+	{ "SEG-38 written in a read-only aperture", -EINVAL,
+	  { .size = 4096, .supported = BIT(1) | BIT(3), .write_set = BIT(3) } },
+	{ "SEG-38 written although read only", -EINVAL,
+	  { .size = 4096, .supported = BIT(1), .write_set = BIT(1), .gpu_read_only = true } },
+	{ "SEG-38 too large for the segments it is written in", -E2BIG,
+	  { .size = 65 * MIB, .supported = BIT(1) | BIT(4), .write_set = BIT(1) } },
+	{ "SEG-38 too large for another segment", 0,
+	  { .size = 65 * MIB, .supported = BIT(1) | BIT(4), .write_set = BIT(4) } },
 };
 
 KUNIT_ARRAY_PARAM_DESC(alloc, alloc_cases, name);

@@ -32,7 +32,6 @@ WHOLE = "# whole suite"
 # Numbers that have no test yet, each with the reason in a word.
 ABSENT, UNTESTED = "feature not there yet", "no test yet"
 WAITING = {
-    "SEG-38": ABSENT,
     "SWZ-33": ABSENT,
     "LOCK-28..29": ABSENT,
     "RES-9..14": ABSENT,
@@ -41,7 +40,6 @@ WAITING = {
     "ERR-21": ABSENT,
     "ERR-24": ABSENT,  # LOCK-28
     "ERR-25": ABSENT,  # SWZ-33
-    "MODEL-7": ABSENT,  # SEG-38
     "MODEL-8": ABSENT,  # Paging works on segment addresses in both models.
     "MODEL-12": ABSENT,  # SWZ-33
 }

@@ -224,6 +224,11 @@ static void must_stay_useful(void)
 	args.flags = cpu;
 	args.supported = vis | tsr_bit(tsr_seg_gart(&dev));
 	require_ok(attach_error(&dev, &args));
+	args.write_set = tsr_bit(tsr_seg_gart(&dev));
+	require_ok(attach_error(&dev, &args));
+	args.write_set = vis;
+	require_err(attach_error(&dev, &args), -EOPNOTSUPP);
+	args.write_set = 0;
 	args.supported = vis;
 	args.layout = DRM_TESSERA_LAYOUT_LINEAR + 1;
 	args.pitch = 512;

@@ -26,7 +26,7 @@ TSR_ABI_SIZE(query_engine, 8);
 TSR_ABI_SIZE(query_memory, 40);
 TSR_ABI_SIZE(query_client, 32);
 TSR_ABI_SIZE(bo_create, 64);
-TSR_ABI_SIZE(bo_info, 64);
+TSR_ABI_SIZE(bo_info, 72);
 TSR_ABI_SIZE(bo_wait, 16);
 TSR_ABI_SIZE(context_create, 24);
 TSR_ABI_SIZE(context_destroy, 8);
@@ -116,7 +116,7 @@ _Static_assert(DRM_TESSERA_IOCTL_LAST == DRM_TESSERA_BUDGET, "a row for the new 
 #define TSR_ABI_NUMBERS(X)                                                                         \
 	X(QUERY, 0xc0186440)                                                                       \
 	X(BO_CREATE, 0xc0406441)                                                                   \
-	X(BO_INFO, 0xc0406442)                                                                     \
+	X(BO_INFO, 0xc0486442)                                                                     \
 	X(BO_WAIT, 0x40106443)                                                                     \
 	X(CONTEXT_CREATE, 0xc0186444)                                                              \
 	X(CONTEXT_DESTROY, 0x40086445)                                                             \

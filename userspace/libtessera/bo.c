@@ -157,6 +157,7 @@ int tessera_bo_desc_segments(const struct tessera_device *dev, struct tessera_bo
 	struct tessera_bo_desc new = *desc;
 
 	new.supported = 0;
+	new.write_set = 0;
 	new.num_preferred = 0;
 	memset(new.preferred, 0, sizeof(new.preferred));
 	while (*names) {
@@ -227,7 +228,7 @@ int tessera_bo_create_args(const struct tessera_device *dev, const struct tesser
 {
 	uint32_t page = dev->info.page_size;
 
-	if (!desc->size || desc->size > UINT64_MAX - page ||
+	if (!desc->size || desc->size > UINT64_MAX - page || desc->pad ||
 	    tessera_reserved_check(desc->reserved, ARRAY_SIZE(desc->reserved)))
 		return -EINVAL;
 	*create = (struct drm_tessera_bo_create){
@@ -240,6 +241,7 @@ int tessera_bo_create_args(const struct tessera_device *dev, const struct tesser
 		.pitch = desc->pitch,
 		.vm = desc->vm,
 		.priority = desc->priority,
+		.write_set = desc->write_set,
 		.alignment = desc->alignment,
 	};
 	memcpy(create->preferred, desc->preferred, sizeof(create->preferred));

@@ -176,7 +176,9 @@ struct tessera_bo_desc {
 	uint32_t vm; /* id of the VM with DRM_TESSERA_BO_VM_PRIVATE, else 0 */
 	int32_t priority; /* DRM_TESSERA_BO_PRIORITY_MIN .. DRM_TESSERA_BO_PRIORITY_MAX */
 	uint64_t alignment; /* of its offset in segments: a power of two, or 0 */
-	uint64_t reserved[2]; /* zero */
+	uint32_t write_set; /* segments of supported that jobs may write it in; 0: all possible */
+	uint32_t pad; /* zero */
+	uint64_t reserved[1]; /* zero */
 };
 
 /*
@@ -188,7 +190,7 @@ TESSERA_API int tessera_bo_desc_init(const struct tessera_device *dev, struct te
 				     const struct tessera_view *view);
 /*
  * Replace the segments of @desc by those in @names, separated by commas,
- * preferred in that order. Errors: -ENOENT: no segment of that name; -E2BIG:
+ * preferred in that order. Jobs may then write the object in all of them. Errors: -ENOENT: no segment of that name; -E2BIG:
  * more than DRM_TESSERA_MAX_PREFERRED.
  */
 TESSERA_API int tessera_bo_desc_segments(const struct tessera_device *dev,

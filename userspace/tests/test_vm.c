@@ -81,10 +81,14 @@ static void test_private(void **state)
 	tessera_bo_del(bo);
 	desc.priority = -1;
 	desc.alignment = 65536;
+	desc.write_set = desc.supported;
 	assert_int_equal(tessera_bo_new(dev_of(state), &desc, &bo), 0);
 	assert_int_equal(mock->last_create.priority, -1);
 	assert_int_equal(mock->last_create.alignment, 65536);
+	assert_int_equal(mock->last_create.write_set, desc.supported);
 	tessera_bo_del(bo);
+	desc.pad = 1;
+	assert_int_equal(tessera_bo_new(dev_of(state), &desc, &bo), -EINVAL);
 	/* the library's command memory */
 	assert_int_equal(tessera_cmdbuf_new_for(ctx, &cb), 0);
 	assert_int_equal(tessera_cmdbuf_nop(cb, 8), 0);

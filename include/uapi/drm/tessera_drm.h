@@ -447,7 +447,8 @@ struct drm_tessera_query_client {
  * Errors:
  *
  * - -ENOENT: VM_PRIVATE, and the file has no such VM.
- * - -E2BIG: @size is larger than every supported segment.
+ * - -E2BIG: @size is larger than every segment of @write_set or, if that is
+ *   zero, than every supported one.
  * - -EINVAL, size and sets: @size is zero or not a multiple of the page size;
  *   @supported is empty or names an unknown segment; a preferred segment is not
  *   in @supported, is given twice, or stands behind @num_preferred;
@@ -455,7 +456,9 @@ struct drm_tessera_query_client {
  * - -EINVAL, flags: an unknown flag; BO_TWIN; CPU_CACHED without CPU_ACCESS;
  *   EXPLICIT_SYNC without CPU_CACHED; @vm not zero without VM_PRIVATE;
  *   VM_PRIVATE with CPU_ACCESS and a swizzled layout.
- * - -EINVAL: @priority out of range; @pad not zero; @alignment neither zero nor
+ * - -EINVAL, write set: @write_set names a segment that is not in @supported or
+ *   that the GPU cannot write, or is not zero with GPU_READ_ONLY.
+ * - -EINVAL: @priority out of range; @alignment neither zero nor
  *   a power of two, or larger than every supported segment.
  * - -EINVAL, unreachable: CPU_ACCESS where @supported has a memory segment that
  *   the CPU cannot see and no aperture or UMA segment; only read-only apertures
@@ -508,8 +511,15 @@ struct drm_tessera_bo_create {
 	 * 0: normal; see &struct drm_tessera_bo_priority
 	 */
 	__s32 priority;
-	/** @pad: must be zero */
-	__u32 pad;
+	/**
+	 * @write_set: supported segments in which jobs may write the object,
+	 * same encoding (WDDM: SupportedWriteSegmentSet); 0: all that the GPU
+	 * can write. A submission that lists the object as written moves it
+	 * there. One that only reads it uses it in any supported segment. Jobs
+	 * of VMs do not say what they write, so they use an object without
+	 * GPU_READ_ONLY in this set only
+	 */
+	__u32 write_set;
 	/**
 	 * @alignment: bytes, a power of two up to the size of the largest
 	 * supported segment, or 0; the offset of each placement in its segment
@@ -639,6 +649,13 @@ struct drm_tessera_bo_info {
 	__u64 segment_offset;
 	/** @alignment: as created, but at least the page size [out] */
 	__u64 alignment;
+	/**
+	 * @write_set: segments in which jobs may write the object; 0 with
+	 * GPU_READ_ONLY [out]
+	 */
+	__u32 write_set;
+	/** @pad2: zero [out] */
+	__u32 pad2;
 };
 
 /**

@@ -154,6 +154,9 @@ static void pick_segments(struct workload *wl, const struct kind *kind,
 		args->num_preferred = 2;
 		args->preferred[0] = (uint8_t)(swap ? other->id : home->id);
 		args->preferred[1] = (uint8_t)(swap ? home->id : other->id);
+		/* its size is counted in @home, where it must fit */
+		if (kind->home != READ_ONLY && wl_pick(wl, 2))
+			args->write_set = tsr_bit(home);
 	}
 	if (!aperture && wl_pick(wl, 3) == 0) {
 		gart = segment(wl, GART, NULL);

@@ -187,6 +187,7 @@ static struct tessera_bo *instance_create(struct tessera_bo *old,
 		.size = tessera_bo_bytes(old),
 		.flags = old->flags,
 		.supported = old->supported,
+		.write_set = old->writable,
 		.evict_to = old->evict_to,
 		/* tessera_bo_create() appends the other supported segments. */
 		.num_preferred = min_t(u32, old->num_preferred, DRM_TESSERA_MAX_PREFERRED),

@@ -225,6 +225,8 @@ int tessera_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *f
 	args->layout = bo->layout;
 	args->pitch = bo->pitch;
 	args->priority = READ_ONCE(bo->priority) + DRM_TESSERA_BO_PRIORITY_MIN;
+	args->write_set = bo->writable;
+	args->pad2 = 0;
 	args->alignment = (u64)bo->tbo.page_alignment << PAGE_SHIFT;
 	args->mmap_offset = bo->flags & DRM_TESSERA_BO_CPU_ACCESS || bo->sharing.dmabuf ?
 			    drm_vma_node_offset_addr(&bo->tbo.base.vma_node) : 0;

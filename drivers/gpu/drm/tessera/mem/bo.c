@@ -227,6 +227,7 @@ static int bo_check(struct tessera_device *tdev, const struct drm_tessera_bo_cre
 	struct tessera_segment_alloc alloc = {
 		.size = args->size,
 		.supported = args->supported,
+		.write_set = args->write_set,
 		.evict_to = args->evict_to,
 		.num_preferred = args->num_preferred,
 		.layout = args->layout,
@@ -256,7 +257,6 @@ static int bo_check(struct tessera_device *tdev, const struct drm_tessera_bo_cre
 	 * No surface is wider. A pass of a transfer must hold a row of tiles.
 	 */
 	if (tessera_ioctl_bad(tdev, args->pitch > TSR_SURF_MAX_DIM * 4) ||
-	    tessera_ioctl_bad(tdev, args->pad) ||
 	    tessera_ioctl_bad(tdev, !tessera_bo_priority_is_valid(args->priority)))
 		return -EINVAL;
 
@@ -338,6 +338,9 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	bo->user = from->user;
 	bo->flags = args->flags;
 	bo->supported = args->supported;
+	if (!(args->flags & DRM_TESSERA_BO_GPU_READ_ONLY))
+		bo->writable = tessera_segment_with(tdev, args->write_set ?: args->supported,
+						    TSR_SEGF_GPU_READ_ONLY, 0);
 	bo->evict_to = args->evict_to;
 	bo->layout = args->layout;
 	bo->pitch = args->pitch;
@@ -684,11 +687,10 @@ u64 tessera_bo_gpu_addr(struct tessera_bo *bo)
 u32 tessera_bo_page_segments(const struct tessera_bo *bo, bool write)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
-	u32 set = tessera_segment_with(tdev, bo->supported, TSR_SEGF_UMA, TSR_SEGF_UMA);
+	u32 set = write ? bo->writable : bo->supported;
 
-	return set | tessera_segment_with(tdev, bo->supported,
-					  TSR_SEGF_APERTURE | (write ? TSR_SEGF_GPU_READ_ONLY : 0),
-					  TSR_SEGF_APERTURE);
+	return tessera_segment_with(tdev, set, TSR_SEGF_UMA, TSR_SEGF_UMA) |
+	       tessera_segment_with(tdev, set, TSR_SEGF_APERTURE, TSR_SEGF_APERTURE);
 }
 
 /**
@@ -702,7 +704,8 @@ u32 tessera_bo_page_segments(const struct tessera_bo *bo, bool write)
  * segment that shows pages. tessera_locks_exclude_jobs() has already rejected
  * clients that may not use their own locked object at all.
  *
- * Return: a set of segment ids, a subset of the supported ones.
+ * Return: a set of segment ids, a subset of the supported ones, and of the write
+ * set if the job writes.
  */
 u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write)
 {
@@ -713,7 +716,7 @@ u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write)
 	else if (READ_ONCE(bo->locks.untracked) && tessera_bo_shows_pages_only(bo))
 		set = tessera_bo_page_segments(bo, write);
 
-	return set ?: bo->supported;
+	return (set ?: bo->supported) & (write ? bo->writable : U32_MAX);
 }
 
 /**

@@ -277,6 +277,11 @@ struct tessera_bo {
 	u32 flags;
 	/** @supported: set of segment ids that it may be in */
 	u32 supported;
+	/**
+	 * @writable: the supported segments in which a job may write it; empty
+	 * with GPU_READ_ONLY
+	 */
+	u32 writable;
 	/** @evict_to: set of aperture segment ids preferred on eviction */
 	u32 evict_to;
 	/**

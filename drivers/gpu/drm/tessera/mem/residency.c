@@ -124,8 +124,7 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 bool tessera_residency_segment_serves(struct tessera_bo *bo, const struct tessera_segment *seg,
 				      bool write)
 {
-	return seg && (tessera_bo_allowed(bo, write) & BIT(seg->id)) &&
-	       !(write && (seg->flags & TSR_SEGF_GPU_READ_ONLY));
+	return seg && (tessera_bo_allowed(bo, write) & BIT(seg->id));
 }
 
 /**

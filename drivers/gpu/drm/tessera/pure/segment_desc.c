@@ -279,6 +279,8 @@ static int check_access(const struct tessera_segment_desc *descs,
 		return -EINVAL;
 	if (!alloc->gpu_read_only && !(alloc->supported & ~read_only))
 		return -EINVAL;
+	if (alloc->write_set & (alloc->gpu_read_only ? U32_MAX : ~alloc->supported | read_only))
+		return -EINVAL;
 	if (!alloc->cpu_access)
 		return 0;
 	if ((alloc->supported & ~visible) && !(alloc->supported & pages))
@@ -295,7 +297,8 @@ static int check_access(const struct tessera_segment_desc *descs,
  * @count: number of @descs
  * @alloc: the request
  *
- * Return: 0, -EINVAL, or -E2BIG if no supported segment is large enough.
+ * Return: 0, -EINVAL, or -E2BIG if no segment of the write set, or no supported
+ * one if all jobs only read it, is large enough.
  */
 int tessera_segment_alloc_check(const struct tessera_segment_desc *descs,
 				unsigned int count,
@@ -321,7 +324,8 @@ int tessera_segment_alloc_check(const struct tessera_segment_desc *descs,
 	for (i = 0; i < count; i++) {
 		if (!(alloc->supported & BIT(descs[i].id)))
 			continue;
-		fits |= alloc->size <= descs[i].commit_limit;
+		if (!alloc->write_set || (alloc->write_set & BIT(descs[i].id)))
+			fits |= alloc->size <= descs[i].commit_limit;
 		aligned |= alloc->alignment <= descs[i].size;
 	}
 	if (!aligned || (alloc->alignment && !is_power_of_2(alloc->alignment)))

@@ -63,6 +63,8 @@ struct tessera_segment_alloc {
 	u64 size;
 	/** @supported: segments that may hold it, bit n is segment id n */
 	u32 supported;
+	/** @write_set: supported segments in which jobs may write it; 0: no restriction */
+	u32 write_set;
 	/** @evict_to: aperture segments to evict to, same encoding */
 	u32 evict_to;
 	/** @num_preferred: number of used elements of @preferred */

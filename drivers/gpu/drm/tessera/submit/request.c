@@ -102,12 +102,8 @@ static int request_get_alloc(struct tessera_request *req, struct drm_file *file,
 		return 0;
 
 	alloc->flags = TESSERA_PATCH_ALLOC_WRITE;
-	if (tessera_ioctl_bad(req->tdev, bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY) ||
-	    tessera_ioctl_bad(req->tdev, !tessera_segment_with(req->tdev, bo->supported,
-							       TSR_SEGF_GPU_READ_ONLY, 0)))
-		return -EINVAL;
 
-	return 0;
+	return tessera_ioctl_bad(req->tdev, !bo->writable) ? -EINVAL : 0;
 }
 
 static int request_get_allocs(struct tessera_request *req, struct drm_file *file,

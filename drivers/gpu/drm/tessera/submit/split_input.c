@@ -47,9 +47,8 @@ u32 tessera_split_segments(const struct tessera_request *req)
 	return set;
 }
 
-static u32 model_segments(struct tessera_split_model *model, struct tessera_device *tdev)
+static void model_segments(struct tessera_split_model *model, struct tessera_device *tdev)
 {
-	u32 read_only = 0;
 	u32 i;
 
 	for (i = 0; i < TESSERA_SPLIT_MAX_SEGS; i++) {
@@ -65,17 +64,13 @@ static u32 model_segments(struct tessera_split_model *model, struct tessera_devi
 		out->granularity = seg->page_size;
 		if (tessera_segment_shows_pages(seg))
 			out->flags |= TESSERA_SPLIT_SEG_APERTURE;
-		if (seg->flags & TSR_SEGF_GPU_READ_ONLY) {
+		if (seg->flags & TSR_SEGF_GPU_READ_ONLY)
 			out->flags |= TESSERA_SPLIT_SEG_READ_ONLY;
-			read_only |= BIT(seg->id);
-		}
 	}
-
-	return read_only;
 }
 
 static void model_alloc(struct tessera_split_model *model, u32 index,
-			const struct tessera_request *req, u32 read_only)
+			const struct tessera_request *req)
 {
 	struct tessera_split_alloc *alloc = &model->allocs[index];
 	const struct tessera_bo *bo = req->bos[index];
@@ -87,10 +82,8 @@ static void model_alloc(struct tessera_split_model *model, u32 index,
 	}
 
 	alloc->supported = tessera_bo_allowed(bo, tessera_request_writes(req, index));
-	if (tessera_request_writes(req, index)) {
+	if (tessera_request_writes(req, index))
 		alloc->flags |= TESSERA_SPLIT_ALLOC_WRITTEN;
-		alloc->supported &= ~read_only;
-	}
 	if (READ_ONCE(bo->copy_valid))
 		alloc->flags |= TESSERA_SPLIT_ALLOC_CLEAN;
 	if (READ_ONCE(req->tdev->retain->keep_copy))
@@ -283,7 +276,7 @@ int tessera_split_model_init(struct tessera_split_model *model,
 			     const struct tessera_request *req, u32 segments)
 {
 	unsigned long set = segments;
-	u32 read_only, cut_cost, i;
+	u32 cut_cost, i;
 	int ret = 0;
 
 	model->allocs = kvcalloc(max(req->list.num_allocs, 1u), sizeof(*model->allocs),
@@ -293,9 +286,9 @@ int tessera_split_model_init(struct tessera_split_model *model,
 	if (!model->allocs || !model->placed)
 		return -ENOMEM;
 
-	read_only = model_segments(model, req->tdev);
+	model_segments(model, req->tdev);
 	for (i = 0; i < req->list.num_allocs; i++)
-		model_alloc(model, i, req, read_only);
+		model_alloc(model, i, req);
 	for_each_set_bit(i, &set, TESSERA_SPLIT_MAX_SEGS) {
 		ret = model_segment_blocks(model, req, i) ?: tessera_uobj_check_abort(NULL);
 		if (ret)
