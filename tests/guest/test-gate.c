@@ -9,7 +9,6 @@
 
 #include "call.h"
 #include "host.h"
-#include "memory.h"
 #include "stall.h"
 
 #define BATCH 32 /* parts that are planned at once */
@@ -128,62 +127,34 @@ static void parts_after_an_attempt_in_one_piece(void)
 
 /* ---- inside the gate ----------------------------------------------------- */
 
-/*
- * An object with its reservation locked until a job has ended: the kernel swaps
- * the object out and waits for the job under the lock. TTM gives up after 15 s.
- */
+/* An object with its reservation locked until a job has ended. */
 struct locked {
 	struct tsr_bo bo;
 	struct tsr_stuck stuck;
-	struct tsr_client swapper;
+	struct tsr_bo_locked holder;
 };
 
-static uint64_t locked_at, unlocked_at;
-
-static bool unlocked_too_late(void)
-{
-	return (unlocked_at ? unlocked_at : tap_now_ns()) - locked_at > 15000000000;
-}
-
-#define SWAP_ONE "/sys/kernel/debug/ttm/tt_shrink"
-
-static void swap_out(struct tsr_client *client)
-{
-	free(tsr_read_file(SWAP_ONE));
-}
-
 /* The object is in no segment. The stuck job is on @engine. */
-static struct locked locked_new(struct tsr_device *dev, uint32_t engine)
+static void lock(struct locked *locked, struct tsr_device *dev, uint32_t engine)
 {
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(dev);
 	uint32_t ctx = tsr_context_on(dev, engine);
-	struct locked locked = { .bo = tsr_bo_new(dev, KiB(64), tsr_bit(seg), 0) };
 	struct tsr_bo all = tsr_bo_new(dev, seg->size, tsr_bit(seg), 0);
 
-	/*
-	 * Swap out all others first, so that this object is the next to be
-	 * swapped out.
-	 */
-	tsr_swap_out_objects();
-	tsr_gpu_touch(dev, ctx, &locked.bo);
-	locked.stuck = tsr_stuck_start_on(dev, ctx, engine);
-	require_ok(__tsr_submit_use(dev, ctx, &locked.bo, true));
+	locked->bo = tsr_bo_new(dev, KiB(64), tsr_bit(seg), 0);
+	tsr_gpu_touch(dev, ctx, &locked->bo);
+	locked->stuck = tsr_stuck_start_on(dev, ctx, engine);
+	require_ok(__tsr_submit_use(dev, ctx, &locked->bo, true));
 	require_ok(__tsr_submit_use(dev, ctx, &all, true));
-	require_eq(tsr_bo_info(dev, &locked.bo).segment, 0);
-	tap_excuse(unlocked_too_late);
+	require_eq(tsr_bo_info(dev, &locked->bo).segment, 0);
+	tsr_bo_lock_begin(&locked->holder, dev, &locked->bo);
 	tsr_trace_start_waits();
-	locked_at = tap_now_ns();
-	unlocked_at = 0;
-	tsr_client_start(&locked.swapper, swap_out, 0);
-	tsr_wait_for(tsr_trace_waits_for_fence(locked.swapper.pid));
-	return locked;
 }
 
-static void locked_unlock(struct locked *locked)
+static void unlock(struct locked *locked)
 {
 	tsr_stuck_end(&locked->stuck);
-	tsr_client_join(&locked->swapper);
-	unlocked_at = tap_now_ns();
+	tsr_bo_lock_end(&locked->holder);
 }
 
 /* an object of the test, inherited by its children */
@@ -217,7 +188,7 @@ static void submit_group(struct tsr_client *client)
 static void inside_start(struct tsr_client *inside, struct locked *locked)
 {
 	shared = tsr_open();
-	*locked = locked_new(&shared, tsr_second_engine(&shared));
+	lock(locked, &shared, tsr_second_engine(&shared));
 	wanted = &locked->bo;
 	tsr_client_start(inside, use_it, 0);
 	tsr_wait_for(tsr_trace_waits_for_lock(inside->pid));
@@ -268,7 +239,7 @@ static bool passes_when_the_group_goes(void)
 	tsr_client_kill(&group);
 	tsr_client_join(&behind);
 	passed = passed_without_watchdog();
-	locked_unlock(&locked);
+	unlock(&locked);
 	tsr_client_join(&inside);
 	tsr_close(&shared);
 	return passed;
@@ -283,7 +254,7 @@ static bool group_passes_when_it_leaves(void)
 
 	inside_start(&inside, &locked);
 	wait_at_gate(&group, submit_group);
-	locked_unlock(&locked);
+	unlock(&locked);
 	tsr_client_join(&inside);
 	tsr_wait_for(group.state->returned);
 	passed = passed_without_watchdog();
@@ -361,7 +332,7 @@ static void kept_since_the_plan(void)
 
 	shared = tsr_open();
 	second = tsr_second_engine(&shared);
-	locked = locked_new(&shared, shared.render);
+	lock(&locked, &shared, shared.render);
 	wanted = &locked.bo;
 	tsr_client_start(&older, keep_late, 0);
 	tsr_wait_for(older.state->ready);
@@ -381,7 +352,7 @@ static void kept_since_the_plan(void)
 	tsr_engine_hold(second);
 	tsr_wait_for(tsr_is_waiting(older.pid, "parts"));
 	require(!younger.state->returned);
-	locked_unlock(&locked);
+	unlock(&locked);
 	tsr_wait_for(younger.state->returned || tsr_is_waiting(younger.pid, "held"));
 	require_msg(!younger.state->returned,
 		    "expected the object held by an older submission to stay, it was evicted");

@@ -9,7 +9,6 @@
 
 #include "call.h"
 #include "host.h"
-#include "memory.h"
 #include "resident.h"
 #include "stall.h"
 #include "trace.h"
@@ -443,16 +442,7 @@ static void listed_stays_in_parts(void)
 
 /* the test's device and objects, for its children */
 static struct tsr_device *inherited;
-static struct tsr_bo locked, swapped;
-
-/*
- * Swap out objects. This thread waits for the job of an object while it holds
- * its reservation.
- */
-static void swap_out(struct tsr_client *client)
-{
-	tsr_swap_out_objects();
-}
+static struct tsr_bo locked, held;
 
 /* Lock the first object and wait for the reservation of the second. */
 static void use_both(struct tsr_client *client)
@@ -461,7 +451,7 @@ static void use_both(struct tsr_client *client)
 
 	tsr_cmd_init(&cmd);
 	tsr_cmd_alloc(&cmd, locked.handle, false);
-	tsr_cmd_alloc(&cmd, swapped.handle, false);
+	tsr_cmd_alloc(&cmd, held.handle, false);
 	tsr_cmd_nop(&cmd, 64);
 	require_ok(tsr_client_submit(client, inherited, tsr_context_new(inherited, 0), &cmd, 0, 0));
 	tsr_cmd_fini(&cmd);
@@ -483,7 +473,8 @@ static void locked_is_passed_over(void)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo next = tsr_bo_new(&dev, vis->size / 2, tsr_bit(vis), 0);
 	struct tsr_bo other = tsr_bo_new(&dev, vis->size / 2, tsr_bit(vis), 0);
-	struct tsr_client swapper, user;
+	struct tsr_bo_locked holder;
+	struct tsr_client user;
 	struct tsr_stuck stuck;
 	struct tsr_call make;
 	bool waited;
@@ -492,13 +483,12 @@ static void locked_is_passed_over(void)
 	locked = tsr_bo_new(&dev, vis->size / 2, tsr_bit(vis), 0);
 	tsr_gpu_touch(&dev, ctx, &locked);
 	tsr_gpu_touch(&dev, ctx, &next);
-	swapped = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), 0);
-	tsr_gpu_touch(&dev, ctx, &swapped);
+	held = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), 0);
+	tsr_gpu_touch(&dev, ctx, &held);
 	stuck = tsr_stuck_start(&dev, ctx);
-	require_ok(__tsr_submit_use(&dev, ctx, &swapped, true));
+	require_ok(__tsr_submit_use(&dev, ctx, &held, true));
+	tsr_bo_lock_begin(&holder, &dev, &held);
 	tsr_trace_start_waits();
-	tsr_client_start(&swapper, swap_out, 0);
-	tsr_wait_for(tsr_trace_waits_for_fence(swapper.pid));
 	tsr_client_start(&user, use_both, 0);
 	tsr_wait_for(tsr_trace_waits_for_lock(user.pid));
 	tsr_call_start(&make, make_resident, &other.handle);
@@ -506,7 +496,7 @@ static void locked_is_passed_over(void)
 	waited = !make.returned;
 	tsr_stuck_end(&stuck);
 	tsr_call_join(&make);
-	tsr_client_join(&swapper);
+	tsr_bo_lock_end(&holder);
 	tsr_client_join(&user);
 	require_msg(!waited, "expected space without waiting for the locked object, the eviction "
 			     "waited for its lock");

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "foreign.h"
 #include "host.h"
 #include "kms.h"
-#include "memory.h"
 #include "resident.h"
 #include "stall.h"
 #include "trace.h"
@@ -235,22 +235,16 @@ static void waits_for_a_moment(void)
 
 /* of the test, for its children */
 static struct tsr_device *inherited;
-static struct tsr_bo in_the_way, swapped;
+static struct tsr_bo in_the_way, held;
 
-/* Swaps out. Waits for the stuck job with the reservation of @swapped held. */
-static void swap_out(struct tsr_client *client)
-{
-	tsr_swap_out_objects();
-}
-
-/* Locks the reservation of @in_the_way, then waits for that of @swapped. */
+/* Locks the reservation of @in_the_way, then waits for that of @held. */
 static void use_both(struct tsr_client *client)
 {
 	struct tsr_cmd cmd;
 
 	tsr_cmd_init(&cmd);
 	tsr_cmd_alloc(&cmd, in_the_way.handle, false);
-	tsr_cmd_alloc(&cmd, swapped.handle, false);
+	tsr_cmd_alloc(&cmd, held.handle, false);
 	tsr_cmd_nop(&cmd, 64);
 	require_ok(tsr_client_submit(client, inherited, tsr_context_new(inherited, 0), &cmd, 0, 0));
 	tsr_cmd_fini(&cmd);
@@ -266,7 +260,8 @@ static void waits_for_a_lock(void)
 	struct tsr_show show = tsr_show_at(&fb, 0, 0);
 	struct tsr_head *head = &kms.heads[0];
 	struct picture picture = { .kms = &kms };
-	struct tsr_client swapper, user;
+	struct tsr_bo_locked holder;
+	struct tsr_client user;
 	struct drm_mode_modeinfo mode;
 	struct tsr_stuck stuck;
 
@@ -279,18 +274,17 @@ static void waits_for_a_lock(void)
 	inherited = &kms.dev;
 	in_the_way = tsr_bo_new(&kms.dev, seg->size, tsr_bit(seg), 0);
 	tsr_gpu_touch(&kms.dev, ctx, &in_the_way);
-	swapped = tsr_bo_new(&kms.dev, KiB(64), tsr_bit(tsr_seg_gart(&kms.dev)), 0);
-	tsr_gpu_touch(&kms.dev, ctx, &swapped);
+	held = tsr_bo_new(&kms.dev, KiB(64), tsr_bit(tsr_seg_gart(&kms.dev)), 0);
+	tsr_gpu_touch(&kms.dev, ctx, &held);
 	stuck = tsr_stuck_start(&kms.dev, ctx);
-	require_ok(__tsr_submit_use(&kms.dev, ctx, &swapped, true));
+	require_ok(__tsr_submit_use(&kms.dev, ctx, &held, true));
+	tsr_bo_lock_begin(&holder, &kms.dev, &held);
 	tsr_trace_start_waits();
-	tsr_client_start(&swapper, swap_out, 0);
-	tsr_wait_for(tsr_trace_waits_for_fence(swapper.pid));
 	tsr_client_start(&user, use_both, 0);
 	tsr_wait_for(tsr_trace_waits_for_lock(user.pid));
 	require(!tsr_stuck_during(light_behind, &picture));
 	tsr_stuck_end(&stuck);
-	tsr_client_join(&swapper);
+	tsr_bo_lock_end(&holder);
 	tsr_client_join(&user);
 	require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
 	tsr_dark(&kms, head);

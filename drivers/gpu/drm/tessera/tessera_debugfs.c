@@ -8,6 +8,7 @@
  */
 
 #include <linux/debugfs.h>
+#include <linux/dma-resv.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -245,6 +246,33 @@ static int evict_all_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(evict_all_fops, NULL, evict_all_set, "%llu\n");
 
+/*
+ * Write the id of an object: the thread holds its reservation until no job uses
+ * the object any more. Tests look how other threads deal with a locked object.
+ */
+static int lock_bo_set(void *data, u64 id)
+{
+	struct tessera_device *tdev = data;
+	struct tessera_bo *bo = id && id <= U32_MAX ? tessera_bo_next(tdev, id - 1) : NULL;
+	struct dma_resv *resv;
+	long ret;
+
+	if (!bo)
+		return -EINVAL;
+	resv = bo->tbo.base.resv;
+	dma_resv_lock(resv, NULL);
+	/* Unplug waits for the end of this call before it cancels jobs. */
+	do
+		ret = tessera_wait_resv(TESSERA_WAIT_SUSPEND, resv, DMA_RESV_USAGE_BOOKKEEP, true,
+					HZ / 10);
+	while (!ret && !drm_dev_is_unplugged(&tdev->drm));
+	dma_resv_unlock(resv);
+	tessera_bo_put(bo);
+
+	return min(ret, 0L);
+}
+DEFINE_DEBUGFS_ATTRIBUTE(lock_bo_fops, NULL, lock_bo_set, "%llu\n");
+
 /* Write any value to record the next error of each type again. */
 static int errors_rearm_set(void *data, u64 value)
 {
@@ -311,6 +339,7 @@ void tessera_debugfs_init(struct drm_minor *minor)
 	debugfs_create_u32("demand_period_ms", 0600, root, &tdev->demand_period_ms);
 	debugfs_create_u32("max_tables", 0600, root, &tdev->max_tables);
 	debugfs_create_file("evict_all", 0200, root, tdev, &evict_all_fops);
+	debugfs_create_file("lock_bo", 0200, root, tdev, &lock_bo_fops);
 	debugfs_create_file("errors_rearm", 0200, root, tdev, &errors_rearm_fops);
 	debugfs_create_ulong("retain_limit_pages", 0600, root, &tdev->retain->limit);
 	debugfs_create_bool("keep_system_copy", 0600, root, &tdev->retain->keep_copy);

@@ -116,8 +116,8 @@ TESSERA_WAIT_ROW(RESET, "reset",
 		 "context lock, or nothing",
 		 "the reset")
 TESSERA_WAIT_ROW(SUSPEND, "suspend",
-		 "suspend, evict_all in debugfs",
-		 "jobs in the rings, moves to system memory",
+		 "suspend, evict_all and lock_bo in debugfs",
+		 "jobs in the rings or of an object, moves to system memory",
 		 "one object's reservation at a time",
 		 "job timeouts")
 TESSERA_WAIT_ROW(UNPLUG, "unplug",
