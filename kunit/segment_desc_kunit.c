@@ -405,16 +405,16 @@ static void test_alloc_commit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_segment_alloc_check(&desc, 1, &alloc), -E2BIG);
 }
 
-/* SEG-36: a UMA segment is no larger than half of the machine's memory. */
+/* SEG-36: a UMA segment is no larger than a quarter of the machine's memory. */
 static void test_limit(struct kunit *test)
 {
 	struct tessera_segment_desc uma = SEG(5, UMA, 0xc0000000, 64 * MIB, "uma");
 	struct tessera_segment_desc vram = VRAM, gart = SEG_GART;
 
-	tessera_segment_desc_limit(&uma, 128 * MIB);
+	tessera_segment_desc_limit(&uma, 256 * MIB);
 	KUNIT_EXPECT_EQ(test, uma.commit_limit, 64 * MIB);
 	tessera_segment_desc_limit(&uma, 63 * MIB + 4097);
-	KUNIT_EXPECT_EQ(test, uma.commit_limit, 63 * MIB / 2);
+	KUNIT_EXPECT_EQ(test, uma.commit_limit, 63 * MIB / 4);
 	KUNIT_EXPECT_EQ(test, uma.size, 64 * MIB);
 	tessera_segment_desc_limit(&vram, MIB);
 	KUNIT_EXPECT_EQ(test, vram.commit_limit, vram.size);

@@ -125,6 +125,22 @@ static void pages_are_freed_once(void)
 	scene_fini(&s);
 }
 
+/* System pages of page tables in a segment are not swapped out. */
+static void pages_stay_in_place(void)
+{
+	struct scene s;
+	uint64_t bytes;
+
+	scene_init(&s);
+	bytes = tsr_tables_in(s.gart);
+	require(bytes);
+	tsr_swap_out_objects();
+	require_eq(tsr_tables_in(s.gart), bytes);
+	fill_in(&s.vm, &s.bo, s.gart, 2);
+	tsr_bo_free(&s.dev, &s.all);
+	scene_fini(&s);
+}
+
 /* System pages of page tables in no segment are not swapped out, but freed. */
 static void pages_are_not_kept(void)
 {
@@ -144,6 +160,7 @@ static void pages_are_not_kept(void)
 
 static const struct tap_test tests[] = {
 	{ "SEG-33 page tables in an aperture", in_an_aperture, 0, 0 },
+	{ "SEG-33 pages of page tables in an aperture stay", pages_stay_in_place, 0, 0 },
 	{ "SEG-33 pages of page tables are freed once", pages_are_freed_once, 0, 0 },
 	{ "SEG-33 pages of page tables are not kept", pages_are_not_kept, 0, 0 },
 };

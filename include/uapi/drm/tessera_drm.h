@@ -307,7 +307,7 @@ struct drm_tessera_query_segment {
 	__u64 size;
 	/**
 	 * @commit_limit: maximum resident bytes; equal to @size for VRAM, at
-	 * most half of the machine's memory for a UMA segment
+	 * most a quarter of the machine's memory for a UMA segment
 	 */
 	__u64 commit_limit;
 	/** @page_size: granularity of placements */

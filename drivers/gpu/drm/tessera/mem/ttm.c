@@ -3,8 +3,8 @@
  * DOC: TTM glue
  *
  * The ttm_device_funcs and the set-up of the resource managers. TTM does not
- * choose victims in segments (see mem/residency.c). It swaps out system pages,
- * and keeps track of resources and pages.
+ * choose victims in segments (see mem/residency.c). It swaps out pages of
+ * objects that are in no segment, and keeps track of resources and pages.
  */
 
 #include <linux/dma-buf.h>
@@ -82,13 +82,18 @@ static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 	if (!tessera_bo_is_tessera(tbo))
 		return ttm_bo_eviction_valuable(tbo, place);
 	/*
-	 * There is nothing to swap out if the contents were dropped, or the
-	 * pages were lost with the device.
+	 * What is in a segment gives way by the rules of mem/victims.c alone.
+	 * TTM knows neither residency lists nor holds, and each page-in above
+	 * its limit would take the objects that the same job needs.
 	 */
-	if (bo->pins || bo->offer.lost || !tessera_backing_users(bo))
+	if (tessera_bo_segment(bo))
 		return false;
-	/* The shrinker frees the pages, without a copy. */
-	if (bo->tables && !tessera_bo_segment(bo))
+	/*
+	 * There is nothing to swap out if the contents were dropped, or the
+	 * pages were lost with the device. The shrinker frees the pages of page
+	 * tables, without a copy.
+	 */
+	if (bo->pins || bo->tables || bo->offer.lost || !tessera_backing_users(bo))
 		return false;
 	/*
 	 * TTM would wait for all fences, and foreign ones may take any time. It
@@ -104,16 +109,6 @@ static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 	}
 
 	return ttm_bo_eviction_valuable(tbo, place);
-}
-
-static void trace_evict(struct tessera_bo *bo)
-{
-	const struct tessera_segment *seg = tessera_bo_segment(bo);
-
-	if (seg)
-		trace_tessera_evict(bo->id, seg->id, tessera_bo_segment_offset(bo),
-				    tessera_bo_bytes(bo), bo->account->id,
-				    TESSERA_EVICT_OTHER);
 }
 
 /**
@@ -206,9 +201,6 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 		return -EBUSY;
 	/* TTM has removed the CPU mappings already. */
 	bdev_to_tessera(tbo->bdev)->upcalls->window_close(to_tessera_bo(tbo));
-	/* TTM itself evicts only to swap out pages that a segment shows. */
-	if (evict)
-		trace_evict(to_tessera_bo(tbo));
 
 	return tessera_move_to(to_tessera_bo(tbo), ctx, new_mem, hop);
 }

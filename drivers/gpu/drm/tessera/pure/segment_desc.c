@@ -204,13 +204,15 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_segment_desc_check);
  *
  * A UMA segment is a range of addresses without memory of its own, so its size
  * says nothing about the memory that can be in it. Budgets and shares are made
- * of the limit. Like TTM, it leaves half of the memory to others (SEG-36).
+ * of the limit. TTM swaps out objects in no segment while all objects together
+ * use more than half of the memory. A full segment must stay well below that
+ * (SEG-36).
  */
 void tessera_segment_desc_limit(struct tessera_segment_desc *desc, u64 ram)
 {
 	if (desc->flags & TSR_SEGF_UMA)
 		desc->commit_limit = min(desc->commit_limit,
-					 ALIGN_DOWN(ram / 2, TSR_PAGE_SIZE));
+					 ALIGN_DOWN(ram / 4, TSR_PAGE_SIZE));
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_segment_desc_limit);
 
