@@ -476,6 +476,34 @@ static void swap_waits_for_no_fence(void)
 	tsr_close(&dev);
 }
 
+/*
+ * Swap-out does not wait for a job either. Here an object was evicted behind the
+ * job.
+ */
+static void swap_waits_for_no_job(void)
+{
+	struct tsr_device other = second_device(), dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, SIZE, tsr_bit(seg), 0);
+	struct tsr_bo all = tsr_bo_new(&dev, seg->size, tsr_bit(seg), 0);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	long pages = 0;
+
+	tsr_gpu_fill(&dev, ctx, &bo, 2);
+	tsr_job_timeout("300000");
+	tsr_engine_hang_next(dev.render);
+	require_ok(__tsr_submit_use(&dev, ctx, &bo, true));
+	tsr_wait_for(tsr_engine_hangs());
+	require_ok(__tsr_submit_use(&dev, ctx, &all, true));
+	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	require(swap_returns(&other, tsr_engine_release));
+	tsr_engine_release();
+	tsr_wait_for((pages += tsr_swap_out_objects()) >= (long)(SIZE / KiB(4)));
+	require_eq(last_word(&dev, &bo), 2);
+	tsr_close(&dev);
+	tsr_close(&other);
+}
+
 static const struct tap_test tests[] = {
 	{ "SCHED-2 taking an exported object back from a busy importer delays no other client",
 	  lender_whole, 0, 0 },
@@ -488,6 +516,7 @@ static const struct tap_test tests[] = {
 	{ "submissions of two devices on one object both complete", both_at_once, 0, 0 },
 	{ "swap-out does not wait for an importer", swap_waits_for_no_importer, 0, 0 },
 	{ "swap-out does not wait for a foreign fence", swap_waits_for_no_fence, 0, 0 },
+	{ "swap-out does not wait for a job", swap_waits_for_no_job, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -79,6 +79,13 @@ static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 {
 	struct tessera_bo *bo = to_tessera_bo(tbo);
 
+	/*
+	 * TTM would wait for the fences, for 15 seconds each time, with a lock
+	 * that is for all devices. The jobs may be another client's, and foreign
+	 * fences may take any time. TTM asks again later.
+	 */
+	if (!dma_resv_test_signaled(tbo->base.resv, DMA_RESV_USAGE_BOOKKEEP))
+		return false;
 	if (!tessera_bo_is_tessera(tbo))
 		return ttm_bo_eviction_valuable(tbo, place);
 	/*
@@ -94,13 +101,6 @@ static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 	 * tables, without a copy.
 	 */
 	if (bo->pins || bo->tables || bo->offer.lost || !tessera_backing_users(bo))
-		return false;
-	/*
-	 * TTM would wait for all fences, and foreign ones may take any time. It
-	 * asks again later.
-	 */
-	if (READ_ONCE(bo->sharing.exported) &&
-	    !dma_resv_test_signaled(tbo->base.resv, DMA_RESV_USAGE_BOOKKEEP))
 		return false;
 	if (bo->sharing.lent) {
 		if (!drm_dev_is_unplugged(tbo->base.dev))
