@@ -12,6 +12,7 @@
 #include "foreign.h"
 #include "memory.h"
 #include "pci.h"
+#include "resident.h"
 #include "trace.h"
 #include "vm.h"
 
@@ -111,6 +112,31 @@ static void larger_than_ram(void)
 	bo = tsr_bo_new(&s.dev, BYTES, tsr_bit(seg), cpu);
 	tsr_gpu_fill(&s.dev, s.ctx, &bo, 0x16);
 	require_eq(tsr_bo_info(&s.dev, &bo).segment, seg->id);
+	tsr_close(&s.dev);
+}
+
+/*
+ * A segment that is larger than its limit is full when the limit is reached.
+ * An object in one piece that must come in then takes the place of another.
+ */
+static void full_with_holes(void)
+{
+	struct scene s = scene_open();
+	const struct drm_tessera_query_segment *seg = &s.dev.segs[s.dev.num_segs - 1];
+	uint64_t size = seg->commit_limit / 4 / KiB(4) * KiB(4);
+	struct tsr_bo bos[5], rest;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		bos[i] = tsr_bo_new(&s.dev, size, tsr_bit(seg), 0);
+		tsr_gpu_touch(&s.dev, s.ctx, &bos[i]);
+	}
+	rest = tsr_bo_new(&s.dev, KiB(16), tsr_bit(seg), 0);
+	require_ok(__tsr_make_one(&s.dev, &rest));
+	bos[4] = tsr_bo_new(&s.dev, size, tsr_bit(seg), 0);
+	require_ok(__tsr_make_one(&s.dev, &bos[4]));
+	for (uint32_t i = 0; i < 5; i++)
+		require_eq(tsr_bo_info(&s.dev, &bos[i]).segment, i < 2 ? 0 : seg->id);
+	require_eq(tsr_bo_info(&s.dev, &rest).segment, seg->id);
 	tsr_close(&s.dev);
 }
 
@@ -505,6 +531,7 @@ static void unplugged(void)
 static const struct tap_test tests[] = {
 	{ "SEG-36 UMA counts as memory", is_memory, 0, 0 },
 	{ "SEG-36 a segment has at most a quarter of the machine's memory", larger_than_ram, 0, 0 },
+	{ "SEG-36 a full segment with holes makes room", full_with_holes, 0, 0 },
 	{ "SEG-36 pages are handed over without a copy", handed_over, 0, 0 },
 	{ "SEG-36 the CPU maps the pages cached", cached, 0, 0 },
 	{ "SEG-36 pressure evicts without a copy", pressure, 0, 0 },

@@ -675,11 +675,8 @@ int tessera_victims_make_gap(struct tessera_bo *bo, const struct tessera_segment
 	eviction_init(&ev, bo, seg, rules);
 	if (ev.size > seg->size)
 		return -ENOSPC;
-	/*
-	 * An aperture may have holes and still be full, because of its commit
-	 * limit.
-	 */
-	if (tessera_segment_is_aperture(seg))
+	/* The commit limit may be reached while there are holes. */
+	if (seg->commit < seg->size)
 		ret = free_bytes(&ev);
 	if (!ret)
 		ret = open_gap(&ev, start);
