@@ -741,6 +741,52 @@ static void limit_of_mappings(void)
 	tsr_close(&dev);
 }
 
+static int map_pages(struct tsr_device *dev, uint32_t vm, struct drm_tessera_vm_bind_op *ops,
+		     uint32_t from, uint32_t num)
+{
+	for (uint32_t i = 0; i < num; i++)
+		ops[i] = (struct drm_tessera_vm_bind_op){
+			.op = DRM_TESSERA_VM_BIND_MAP_NULL,
+			.address = AT + (uint64_t)(from + i) * KiB(4),
+			.range = KiB(4),
+		};
+	return __tsr_vm_bind(dev->fd, vm, ops, num, 0, 0);
+}
+
+/* With as many mappings as there can be, mappings can still be removed. */
+static void unmap_at_the_limit(void)
+{
+	struct drm_tessera_vm_bind_op *ops = calloc(MANY, sizeof(*ops));
+	uint32_t vm, num = 0;
+	struct tsr_device dev;
+	int rc;
+
+	if (tap_slow() && !tap_long())
+		tap_skip("the full number takes minutes on this kernel");
+	require(ops);
+	dev = tsr_open();
+	vm = tsr_vm_new(&dev);
+	for (; num + 2 * MANY <= MAX_MAPPINGS; num += MANY)
+		require_ok(map_pages(&dev, vm, ops, num, MANY));
+	while (!(rc = map_pages(&dev, vm, ops, num, 1)))
+		num++;
+	require_err(rc, -ENOSPC);
+	require(num >= MAX_MAPPINGS - 1);
+	/* a list with as many pages */
+	for (uint32_t i = 0; i < MANY; i++)
+		ops[i] = (struct drm_tessera_vm_bind_op){
+			.op = DRM_TESSERA_VM_BIND_UNMAP,
+			.address = AT + (uint64_t)i * KiB(4),
+			.range = KiB(4),
+		};
+	require_ok(__tsr_vm_bind(dev.fd, vm, ops, MANY, 0, 0));
+	tsr_vm_unmap(&dev, vm, AT, (uint64_t)MAX_MAPPINGS * KiB(4));
+	require_ok(map_pages(&dev, vm, ops, 0, MANY));
+	free(ops);
+	tsr_vm_free(&dev, vm);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "limit of VMs", limit_of_vms, 0, 0 },
 	{ "RES-5 more VMs than address space IDs", more_vms_than_numbers, 0, 0 },
@@ -751,6 +797,7 @@ static const struct tap_test tests[] = {
 	{ "destroyed contexts count while they have jobs", destroyed_contexts_count, 0, 0 },
 	{ "RES-2 no page tables for a move", no_tables_for_a_move, 0, 0 },
 	{ "limit of mappings", limit_of_mappings, 0, 0 },
+	{ "unmap at the limit of mappings", unmap_at_the_limit, 0, 0 },
 	{ "limit of page tables", limit_of_tables, FAULTS, 0 },
 	{ "RES-5 any number of changes before the first job", no_job_yet, FAULTS, 0 },
 };

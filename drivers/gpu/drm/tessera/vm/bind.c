@@ -207,6 +207,41 @@ static void bind_fini(struct bind *bind)
 	tessera_syncs_fini(&bind->syncs);
 }
 
+/* ---- Limits -------------------------------------------------------------- */
+
+/*
+ * An unmap adds a mapping if it cuts a hole into one. The lookup does not find
+ * what an earlier map of the same list adds, and that may be cut, too.
+ */
+static bool unmap_may_split(struct bind *bind, const struct drm_tessera_vm_bind_op *args,
+			    bool mapped)
+{
+	struct drm_gpuva *va = drm_gpuva_find_first(&bind->vm->base, args->address, args->range);
+
+	return mapped || (va && va->va.addr < args->address &&
+			  va->va.addr + va->va.range > args->address + args->range);
+}
+
+/* A map adds at most two mappings: its own, and the rest of one that it cuts. */
+static int check_mappings(struct bind *bind)
+{
+	u32 i, num = bind->vm->num_mappings;
+	bool mapped = false;
+
+	for (i = 0; i < bind->num_ops; i++) {
+		const struct drm_tessera_vm_bind_op *args = bind->ops[i].args;
+
+		if (args->op == DRM_TESSERA_VM_BIND_UNMAP) {
+			num += unmap_may_split(bind, args, mapped);
+			continue;
+		}
+		mapped = true;
+		num += 2;
+	}
+
+	return num > TESSERA_MAX_MAPPINGS ? -ENOSPC : 0;
+}
+
 /* ---- Locks --------------------------------------------------------------- */
 
 static int lock_range(struct bind *bind, const struct drm_tessera_vm_bind_op *args,
@@ -329,13 +364,9 @@ static int bind_prepare(struct bind *bind)
 	for (i = 0; i < bind->num_ops; i++)
 		if (bind->ops[i].bo)
 			bind->ops[i].shows = tessera_remap_may_show(vm, bind->ops[i].bo);
-	/*
-	 * Check the limits before anything is allocated. An operation adds at
-	 * most two mappings.
-	 */
+	/* Check the limit before anything is allocated. */
 	tables = count_tables(bind);
-	if (tables > TESSERA_MAX_PT_PAGES ||
-	    vm->num_mappings + 2 * bind->num_ops > TESSERA_MAX_MAPPINGS)
+	if (tables > TESSERA_MAX_PT_PAGES)
 		return -ENOSPC;
 	for (i = 0; !ret && i < bind->num_ops; i++)
 		ret = op_prepare(bind, &bind->ops[i]);
@@ -601,7 +632,7 @@ int tessera_bind(struct tessera_vm *vm, struct drm_file *file,
 	if (!ret) {
 		ret = mutex_lock_interruptible(&vm->lock);
 		if (!ret) {
-			ret = bind_run(&bind, &done);
+			ret = check_mappings(&bind) ?: bind_run(&bind, &done);
 			mutex_unlock(&vm->lock);
 		}
 		ret = tessera_work_end(vm->tdev, ret);
