@@ -787,6 +787,37 @@ static void unmap_at_the_limit(void)
 	tsr_close(&dev);
 }
 
+#define MAX_BINDS 1024
+#define IN_RANGE (2 * MAX_MAPPINGS / MAX_BINDS)
+
+/*
+ * A list that visits very many mappings, because each operation has all of them
+ * in its range, is refused: other clients would wait for the objects.
+ */
+static void limit_of_visits(void)
+{
+	struct drm_tessera_vm_bind_op *ops = calloc(MAX_BINDS, sizeof(*ops));
+	struct tsr_device dev = tsr_open();
+	uint32_t vm = tsr_vm_new(&dev);
+
+	require(ops);
+	for (uint32_t i = 0; i < MAX_BINDS; i++)
+		ops[i] = (struct drm_tessera_vm_bind_op){
+			.op = DRM_TESSERA_VM_BIND_UNMAP,
+			.range = 1ull << 40,
+		};
+	for (uint32_t i = 0; i < IN_RANGE; i++)
+		tsr_vm_map_null(&dev, vm, AT + i * KiB(4), KiB(4));
+	require_ok(__tsr_vm_bind(dev.fd, vm, ops, MAX_BINDS, 0, 0));
+	for (uint32_t i = 0; i < IN_RANGE + 1; i++)
+		tsr_vm_map_null(&dev, vm, AT + i * KiB(4), KiB(4));
+	require_err(__tsr_vm_bind(dev.fd, vm, ops, MAX_BINDS, 0, 0), -E2BIG);
+	require_ok(__tsr_vm_bind(dev.fd, vm, ops, MAX_BINDS - 8, 0, 0));
+	free(ops);
+	tsr_vm_free(&dev, vm);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "limit of VMs", limit_of_vms, 0, 0 },
 	{ "RES-5 more VMs than address space IDs", more_vms_than_numbers, 0, 0 },
@@ -798,6 +829,7 @@ static const struct tap_test tests[] = {
 	{ "RES-2 no page tables for a move", no_tables_for_a_move, 0, 0 },
 	{ "limit of mappings", limit_of_mappings, 0, 0 },
 	{ "unmap at the limit of mappings", unmap_at_the_limit, 0, 0 },
+	{ "limit of mappings in the ranges of a list", limit_of_visits, 0, 0 },
 	{ "limit of page tables", limit_of_tables, FAULTS, 0 },
 	{ "RES-5 any number of changes before the first job", no_job_yet, FAULTS, 0 },
 };

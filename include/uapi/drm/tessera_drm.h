@@ -1711,7 +1711,8 @@ struct drm_tessera_vm_bind_op {
  * - -EINVAL, others: an object that is offered or private to another VM; a wait
  *   on a syncobj or timeline point without fence.
  * - -E2BIG: more elements than the limits; MAP_NULLs of more than 64 GiB
- *   together.
+ *   together; or more than 131072 mappings in the ranges of all operations,
+ *   where a mapping counts for each operation.
  * - -ENOSPC: too many page tables of this client, or too many mappings of the
  *   VM; or no segment is large enough for more page tables.
  * - -EIO: an object is lost; or the VM is lost, because changing it failed or

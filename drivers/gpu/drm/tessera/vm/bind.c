@@ -21,6 +21,7 @@
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -56,6 +57,8 @@ struct bind {
 	struct tessera_vm *vm;
 	struct bind_op *ops;
 	u32 num_ops;
+	/* Mappings that the search for objects to lock has visited. */
+	u32 visited;
 	/* The element of @ops that op_apply() is working on. */
 	struct bind_op *op;
 	struct tessera_syncs syncs;
@@ -244,6 +247,10 @@ static int check_mappings(struct bind *bind)
 
 /* ---- Locks --------------------------------------------------------------- */
 
+/*
+ * Other clients wait for the objects that are locked. The mappings in the ranges
+ * of all operations are therefore limited.
+ */
 static int lock_range(struct bind *bind, const struct drm_tessera_vm_bind_op *args,
 		      struct drm_exec *exec)
 {
@@ -252,6 +259,10 @@ static int lock_range(struct bind *bind, const struct drm_tessera_vm_bind_op *ar
 
 	drm_gpuvm_for_each_va_range(va, &bind->vm->base, args->address,
 				    args->address + args->range) {
+		if (signal_pending(current))
+			return -ERESTARTSYS;
+		if (tessera_ioctl_bad(bind->vm->tdev, ++bind->visited > 2 * TESSERA_MAX_MAPPINGS))
+			return -E2BIG;
 		/* Jobs may use the addresses that are unmapped. */
 		bind->change->behind_jobs = true;
 		if (!va->gem.obj)
@@ -270,6 +281,7 @@ static int lock_objects(struct bind *bind, struct drm_exec *exec)
 	int ret = 0;
 	u32 i;
 
+	bind->visited = 0;
 	for (i = 0; !ret && i < bind->num_ops; i++) {
 		struct bind_op *op = &bind->ops[i];
 
