@@ -13,6 +13,7 @@
 #include "memory.h"
 #include "pci.h"
 #include "resident.h"
+#include "stall.h"
 #include "trace.h"
 #include "vm.h"
 
@@ -137,6 +138,46 @@ static void full_with_holes(void)
 	for (uint32_t i = 0; i < 5; i++)
 		require_eq(tsr_bo_info(&s.dev, &bos[i]).segment, i < 2 ? 0 : seg->id);
 	require_eq(tsr_bo_info(&s.dev, &rest).segment, seg->id);
+	tsr_close(&s.dev);
+}
+
+#define LARGE 16
+
+static void create_large(struct tsr_client *client)
+{
+	const struct drm_tessera_query_segment *seg;
+	struct tsr_device dev;
+
+	tsr_cgroup_enter();
+	dev = tsr_client_open(client);
+	seg = &dev.segs[dev.num_segs - 1];
+	client->state->ready = true;
+	tsr_wait_for(client->state->stop);
+	for (uint32_t i = 0; i < LARGE; i++)
+		tsr_bo_new(&dev, seg->commit_limit, tsr_bit(seg), 0);
+	client->state->rounds = 1;
+	pause();
+}
+
+/*
+ * Each object has an array of addresses, with 16 bytes for each page, before it
+ * has pages. Its owner is charged.
+ */
+static void arrays_are_charged(void)
+{
+	struct scene s = scene_open();
+	uint64_t limit = s.dev.segs[s.dev.num_segs - 1].commit_limit, before;
+	struct tsr_client client;
+
+	tsr_cgroup_new("tessera-arrays", MiB(256));
+	tsr_client_start(&client, create_large, 0);
+	tsr_wait_for((tsr_client_check(&client), client.state->ready));
+	before = tsr_cgroup_stat("memory.stat", "kernel");
+	client.state->stop = true;
+	tsr_wait_for((tsr_client_check(&client), client.state->rounds));
+	tsr_wait_for(tsr_cgroup_stat("memory.stat", "kernel") >=
+		     before + LARGE * (limit / KiB(4)) * 16);
+	tsr_client_kill(&client);
 	tsr_close(&s.dev);
 }
 
@@ -532,6 +573,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-36 UMA counts as memory", is_memory, 0, 0 },
 	{ "SEG-36 a segment has at most a quarter of the machine's memory", larger_than_ram, 0, 0 },
 	{ "SEG-36 a full segment with holes makes room", full_with_holes, 0, 0 },
+	{ "the owner is charged for the addresses of pages", arrays_are_charged, 0, 0 },
 	{ "SEG-36 pages are handed over without a copy", handed_over, 0, 0 },
 	{ "SEG-36 the CPU maps the pages cached", cached, 0, 0 },
 	{ "SEG-36 pressure evicts without a copy", pressure, 0, 0 },

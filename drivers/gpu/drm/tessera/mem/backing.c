@@ -146,6 +146,39 @@ static void backing_drop_list(struct tessera_backing *backing)
 	backing->list = NULL;
 }
 
+/*
+ * Another client may create this while it evicts an object without a ttm_tt, or
+ * whose pages were freed. Only the owner is charged.
+ */
+static gfp_t owner_gfp(const struct tessera_bo *bo)
+{
+	return tessera_account_is_mine(bo->account) ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
+}
+
+/*
+ * Like ttm_sg_tt_init(), which charges the arrays to no client. They exist
+ * before any page does, so TTM's limit of pages does not bound them. With an
+ * array of DMA addresses the pool maps the pages. ttm_tt_fini() frees both.
+ */
+static int backing_init_arrays(struct ttm_tt *tt, struct ttm_buffer_object *tbo, u32 page_flags)
+{
+	const struct tessera_bo *bo = to_tessera_bo(tbo);
+	size_t num = tessera_bo_bytes(bo) >> PAGE_SHIFT;
+
+	tt->num_pages = num;
+	tt->page_flags = page_flags;
+	tt->caching = bo->caching;
+	tt->sg = tbo->sg;
+	if (page_flags & TTM_TT_FLAG_EXTERNAL) {
+		tt->dma_address = kvcalloc(num, sizeof(*tt->dma_address), owner_gfp(bo));
+		return tt->dma_address ? 0 : -ENOMEM;
+	}
+	tt->pages = kvcalloc(num, sizeof(*tt->pages) + sizeof(*tt->dma_address), owner_gfp(bo));
+	tt->dma_address = (dma_addr_t *)(tt->pages + num);
+
+	return tt->pages ? 0 : -ENOMEM;
+}
+
 /**
  * tessera_backing_create() - create the ttm_tt of an object
  * @tbo: the object
@@ -157,15 +190,8 @@ static void backing_drop_list(struct tessera_backing *backing)
  */
 struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_flags)
 {
-	struct tessera_account *account = to_tessera_bo(tbo)->account;
-	struct tessera_backing *backing;
+	struct tessera_backing *backing = kzalloc(sizeof(*backing), owner_gfp(to_tessera_bo(tbo)));
 
-	/*
-	 * Another client may create this while it evicts an object without a
-	 * ttm_tt. Only the owner is charged.
-	 */
-	backing = kzalloc(sizeof(*backing),
-			  tessera_account_is_mine(account) ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	if (!backing)
 		return NULL;
 
@@ -174,8 +200,7 @@ struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_fl
 	 */
 	if (!list_empty(&to_tessera_bo(tbo)->sharing.lendings))
 		page_flags |= TTM_TT_FLAG_ZERO_ALLOC;
-	/* The array of DMA addresses makes the pool map the pages. */
-	if (ttm_sg_tt_init(&backing->base, tbo, page_flags, to_tessera_bo(tbo)->caching)) {
+	if (backing_init_arrays(&backing->base, tbo, page_flags)) {
 		kfree(backing);
 		return NULL;
 	}
@@ -386,7 +411,7 @@ static int backing_refill(struct ttm_buffer_object *tbo, struct tessera_backing 
 	struct ttm_tt spare = { };
 	int ret;
 
-	ret = ttm_sg_tt_init(&spare, tbo, to->page_flags & TTM_TT_FLAG_ZERO_ALLOC, to->caching);
+	ret = backing_init_arrays(&spare, tbo, to->page_flags & TTM_TT_FLAG_ZERO_ALLOC);
 	if (ret)
 		return ret;
 
