@@ -84,6 +84,28 @@ static void jobs(void)
 	tsr_words_check(mine + 1000, 3000, JOB);
 }
 
+/*
+ * fdinfo counts user memory. Where it is resident, it does not hide system
+ * memory of other objects.
+ */
+static void counted(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	int64_t outside = tsr_fdinfo(&dev, "drm-total-system");
+	struct tsr_bo bo = tsr_bo_from_user(&dev, tsr_pages_new(SIZE), SIZE, 0), other;
+
+	require_eq(tsr_fdinfo(&dev, "drm-total-system"), outside + (int64_t)SIZE);
+	tsr_gpu_touch(&dev, ctx, &bo);
+	require_eq(tsr_fdinfo(&dev, "drm-total-system"), outside);
+	other = tsr_bo_new(&dev, SIZE, tsr_bit(tsr_seg_gart(&dev)), DRM_TESSERA_BO_CPU_ACCESS);
+	*(uint32_t *)tsr_bo_map(&dev, &other) = 1;
+	require_eq(tsr_fdinfo(&dev, "drm-total-system"), outside + (int64_t)SIZE);
+	tsr_bo_free(&dev, &other);
+	tsr_bo_free(&dev, &bo);
+	tsr_close(&dev);
+}
+
 /* ---- Changes while a job is queued ----------------------------------- */
 
 static void change_munmap(uint32_t *memory, uint64_t size)
@@ -826,6 +848,7 @@ static void unplug(void)
 
 static const struct tap_test tests[] = {
 	{ "PAGE-9 jobs use user memory", jobs, 0, 0 },
+	{ "fdinfo counts user memory", counted, 0, 0 },
 	{ "DESTROY-7 changes of user memory wait for jobs", open_changes_wait, 0, 100 },
 	{ "DESTROY-7 changes of user memory wait for jobs of closed objects", closed_changes_wait,
 	  0, 100 },

@@ -165,8 +165,8 @@ static void fdinfo_memory(struct drm_printer *p, struct tessera_file *tfile)
  *	drm-resident-vram:	4096 KiB
  *	drm-total-system:	64 KiB
  *
- * The total of a segment is that of the objects that prefer it. Bytes that are
- * not resident in any segment count as system memory.
+ * The total of a segment is that of the objects that prefer it, user memory
+ * included. Bytes that are not resident in any segment count as system memory.
  */
 void tessera_fdinfo_show(struct drm_printer *p, struct drm_file *file)
 {

@@ -109,16 +109,15 @@ void tessera_bo_wait_destroyed(struct tessera_device *tdev, u32 id)
 }
 
 /*
- * Charges an object to its owner. Pages of another device or of a process are
- * not counted.
+ * Counts an object for its owner. User memory is counted, too, as its place in a
+ * segment is. Imports have an account of their own (paging/queue.c).
  */
 static void bo_count(struct tessera_bo *bo, s64 bytes)
 {
 	const struct tessera_segment *seg = tessera_segment_by_id(bo->account->tdev,
 								  bo->preferred[0]);
 
-	if (!bo->sharing.dmabuf && !bo->user)
-		atomic64_add(bytes, &bo->account->total[seg->index]);
+	atomic64_add(bytes, &bo->account->total[seg->index]);
 }
 
 /*
