@@ -506,6 +506,67 @@ static void locked_is_passed_over(void)
 	tsr_close(&dev);
 }
 
+#define CROWD 300 /* more than the searches for victims of one call */
+
+static struct tsr_bo crowd[CROWD];
+
+/* Lock the crowd and wait for the reservation of the held object. */
+static void use_crowd(struct tsr_client *client)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < CROWD; i++)
+		tsr_cmd_alloc(&cmd, crowd[i].handle, false);
+	tsr_cmd_alloc(&cmd, held.handle, false);
+	tsr_cmd_nop(&cmd, 64);
+	require_ok(tsr_client_submit(client, inherited, tsr_context_new(inherited, 0), &cmd, 0, 0));
+	tsr_cmd_fini(&cmd);
+}
+
+/* A thread may hold the reservations of any number of objects. */
+static void locked_crowd_is_passed_over(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo next = tsr_bo_new(&dev, vis->size - CROWD * KiB(4), tsr_bit(vis), 0);
+	struct tsr_bo other = tsr_bo_new(&dev, KiB(4), tsr_bit(vis), 0);
+	struct tsr_bo_locked holder;
+	struct tsr_client user;
+	struct tsr_stuck stuck;
+	struct tsr_call make;
+	bool waited;
+
+	inherited = &dev;
+	for (uint32_t i = 0; i < CROWD; i++)
+		crowd[i] = tsr_bo_new(&dev, KiB(4), tsr_bit(vis), 0);
+	tsr_make_resident(&dev, crowd, CROWD);
+	tsr_evict(&dev, crowd, CROWD);
+	tsr_gpu_touch(&dev, ctx, &next);
+	held = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), 0);
+	tsr_gpu_touch(&dev, ctx, &held);
+	stuck = tsr_stuck_start(&dev, ctx);
+	require_ok(__tsr_submit_use(&dev, ctx, &held, true));
+	tsr_bo_lock_begin(&holder, &dev, &held);
+	tsr_trace_start_waits();
+	tsr_client_start(&user, use_crowd, 0);
+	tsr_wait_for(tsr_trace_waits_for_lock(user.pid));
+	tsr_call_start(&make, make_resident, &other.handle);
+	tsr_wait_for(make.returned || tsr_call_waits(&make, "victim"));
+	waited = !make.returned;
+	tsr_stuck_end(&stuck);
+	tsr_call_join(&make);
+	tsr_bo_lock_end(&holder);
+	tsr_client_join(&user);
+	require_msg(!waited, "expected space behind the locked objects, the eviction waited for "
+			     "their lock");
+	require_eq(tsr_bo_info(&dev, &crowd[CROWD - 1]).segment, vis->id);
+	require_eq(tsr_bo_info(&dev, &other).segment, vis->id);
+	require_eq(tsr_bo_info(&dev, &next).segment, 0);
+	tsr_close(&dev);
+}
+
 /* Older objects that are not in the way of the new placement stay resident. */
 static void objects_not_in_the_way_stay(void)
 {
@@ -610,6 +671,8 @@ static const struct tap_test tests[] = {
 	{ "SEG-7 the least recently used object is evicted", least_recently_used_goes, 0, 0 },
 	{ "RES-2 resident objects stay when parts need space", listed_stays_in_parts, 0, 0 },
 	{ "SEG-7 an object locked by another thread is skipped", locked_is_passed_over, 0, 0 },
+	{ "SEG-7 any number of objects locked by another thread is skipped",
+	  locked_crowd_is_passed_over, 0, 0 },
 	{ "SEG-7 objects outside of the new placement stay", objects_not_in_the_way_stay, 0, 0 },
 	{ "SEG-7 only objects in the new placement are evicted", only_the_placement_is_evicted, 0,
 	  0 },

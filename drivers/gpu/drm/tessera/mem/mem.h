@@ -823,6 +823,7 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason);
 int tessera_victims_empty(struct tessera_device *tdev, u32 ids);
 int tessera_victims_available(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
 			      struct tessera_space_rules *rules, u64 *available);
+bool tessera_victims_may_lock(struct tessera_bo *bo, struct tessera_space_rules *rules);
 bool tessera_victims_lock(struct tessera_bo *bo, struct tessera_space_rules *rules, bool *locked);
 void tessera_victims_unlock(struct tessera_bo *bo, bool locked);
 int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,

@@ -20,8 +20,8 @@
  * This happens once per object and use, however often other clients evict
  * meanwhile.
  *
- * Objects that are immovable, held by a split submission, or being destroyed
- * stay in the tree, and the iterator skips them. With
+ * Objects that are immovable, locked by another thread, held by a split
+ * submission, or being destroyed stay in the tree, and the iterator skips them. With
  * &tessera_space_rules.passes it returns held objects, too.
  */
 
@@ -139,11 +139,13 @@ static void settle(struct tessera_walk *walk, struct tessera_tenant *tenant, u32
 	}
 }
 
-/* Selects the first of the next candidates of a process. */
-static void select_first(struct tessera_walk *walk, struct tessera_tenant *tenant)
+/*
+ * Returns the first of the next candidates of a process, or NULL. @turn receives
+ * the use of the one of these that was not used for longest.
+ */
+static struct tessera_placement *first_of(const struct tessera_tenant *tenant, u64 *turn)
 {
 	struct tessera_placement *first = NULL, *next;
-	u64 turn = 0;
 	u32 i;
 
 	for (i = 0; i < TESSERA_VICTIM_PRIORITIES; i++) {
@@ -152,30 +154,49 @@ static void select_first(struct tessera_walk *walk, struct tessera_tenant *tenan
 			continue;
 		if (!first || tessera_placement_group(next) < tessera_placement_group(first)) {
 			first = next;
-			turn = next->last_use;
+			*turn = next->last_use;
 		} else if (tessera_placement_group(next) == tessera_placement_group(first)) {
-			turn = min(turn, next->last_use);
+			*turn = min(*turn, next->last_use);
 		}
 	}
+
+	return first;
+}
+
+/* Selects the next object of a process to evict. */
+static void select_first(struct tessera_walk *walk, struct tessera_tenant *tenant)
+{
+	struct tessera_placement *first;
+	u64 left, turn;
+
+	while ((first = first_of(tenant, &turn))) {
+		tenant->block = (struct tessera_victim_block) {
+			.size = tessera_placement_bytes(first),
+			.last_use = first->last_use,
+			.turn = turn,
+			.owner = first->account->id,
+			.offer = first->offer,
+			.priority = first->priority,
+			.flags = first->listed ? TESSERA_VICTIM_BLOCK_LISTED : 0,
+		};
+		left = tenant->owner.left;
+		tessera_victim_classify(&walk->wish, &tenant->owner, &tenant->block);
+		/*
+		 * All later candidates of the process are in the same tier or a
+		 * higher one.
+		 */
+		if (tenant->block.tier > walk->last)
+			first = NULL;
+		if (!first || tessera_victims_may_lock(to_tessera_bo(first->base.bo), walk->rules))
+			break;
+		/*
+		 * Another thread may hold the reservations of many objects, or
+		 * one that all objects of a VM share.
+		 */
+		tenant->owner.left = left;
+		settle(walk, tenant, first->priority, rb_next(&first->order));
+	}
 	tenant->first = first;
-	if (!first)
-		return;
-	tenant->block = (struct tessera_victim_block) {
-		.size = tessera_placement_bytes(first),
-		.last_use = first->last_use,
-		.turn = turn,
-		.owner = first->account->id,
-		.offer = first->offer,
-		.priority = first->priority,
-		.flags = first->listed ? TESSERA_VICTIM_BLOCK_LISTED : 0,
-	};
-	tessera_victim_classify(&walk->wish, &tenant->owner, &tenant->block);
-	/*
-	 * All later candidates of the process are in the same tier or a higher
-	 * one.
-	 */
-	if (tenant->block.tier > walk->last)
-		tenant->first = NULL;
 }
 
 /**

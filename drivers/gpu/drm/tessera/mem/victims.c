@@ -36,8 +36,8 @@
 #include "tessera_wait.h"
 
 /*
- * Limit of searches. A victim may be locked or moved meanwhile, and then the
- * next search leaves it out.
+ * Limit of searches. A victim may be locked or moved after a search has chosen
+ * it, and then the next search leaves it out.
  */
 #define MAX_CHOICES		256
 
@@ -314,6 +314,34 @@ void tessera_victims_clear(struct tessera_space_rules *rules)
 	rules->fence = NULL;
 }
 
+static bool locked_by_caller(struct tessera_bo *bo, const struct tessera_space_rules *rules)
+{
+	return rules->ticket && dma_resv_locking_ctx(bo->tbo.base.resv) == rules->ticket;
+}
+
+static void note_contended(struct tessera_bo *bo, struct tessera_space_rules *rules)
+{
+	if (rules->compact && !rules->contended && kref_get_unless_zero(&bo->tbo.base.refcount))
+		rules->contended = bo;
+}
+
+/**
+ * tessera_victims_may_lock() - look whether an object in the way can be locked
+ * @bo: the object
+ * @rules: see tessera_victims_lock()
+ *
+ * Return: false if another thread holds the reservation at the moment. With
+ * @rules->compact the object is noted then.
+ */
+bool tessera_victims_may_lock(struct tessera_bo *bo, struct tessera_space_rules *rules)
+{
+	if (!dma_resv_is_locked(bo->tbo.base.resv) || locked_by_caller(bo, rules))
+		return true;
+	note_contended(bo, rules);
+
+	return false;
+}
+
 /**
  * tessera_victims_lock() - try to lock an object in the way
  * @bo: the object
@@ -326,16 +354,12 @@ void tessera_victims_clear(struct tessera_space_rules *rules)
  */
 bool tessera_victims_lock(struct tessera_bo *bo, struct tessera_space_rules *rules, bool *locked)
 {
-	struct dma_resv *resv = bo->tbo.base.resv;
-
 	*locked = false;
-	if (rules->ticket && dma_resv_locking_ctx(resv) == rules->ticket)
+	if (locked_by_caller(bo, rules))
 		return true;
-	*locked = dma_resv_trylock(resv);
-	if (!*locked && rules->compact && !rules->contended) {
-		tessera_bo_get(bo);
-		rules->contended = bo;
-	}
+	*locked = dma_resv_trylock(bo->tbo.base.resv);
+	if (!*locked)
+		note_contended(bo, rules);
 
 	return *locked;
 }
