@@ -89,6 +89,46 @@ static void see_through(struct tsr_device *dev, uint32_t ctx)
 	tsr_wait_for(total(dev) == before);
 }
 
+/* ---- many at once -------------------------------------------------------- */
+
+#define MANY 17 /* TTM has sixteen workers */
+
+/*
+ * More objects than TTM has workers are destroyed while a held job uses them.
+ * An object of another client is freed as soon as its own job is done.
+ */
+static void other_objects_go(void)
+{
+	struct tsr_device dev = tsr_open(), mine = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_held own = tsr_held_open_on(&mine, tsr_further_engine(&mine, 1));
+	uint64_t before = total(&mine);
+	struct tsr_bo bos[MANY], bo;
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < MANY; i++) {
+		bos[i] = tsr_bo_new(&dev, KiB(4), tsr_bit(tsr_seg_visible(&dev)), 0);
+		tsr_cmd_bind_buffer(&cmd, 0, &bos[i], true);
+		tsr_cmd_fill(&cmd, 0, 0, 16, i);
+	}
+	tsr_submit(&dev, held.ctx, &cmd, held.gate, 0);
+	tsr_cmd_fini(&cmd);
+	for (uint32_t i = 0; i < MANY; i++)
+		require_ok(__tsr_bo_close(dev.fd, bos[i].handle));
+
+	bo = tsr_bo_new(&mine, BYTES, tsr_bit(tsr_seg_visible(&mine)), cpu);
+	tsr_held_fill(&own, &bo, 16, 1);
+	require_ok(__tsr_bo_close(mine.fd, bo.handle));
+	require_eq(total(&mine), before + BYTES);
+	tsr_held_go(&own);
+	tsr_wait_for(total(&mine) == before);
+	tsr_held_close(&own);
+	tsr_held_close(&held);
+	tsr_close(&mine);
+	tsr_close(&dev);
+}
+
 /* ---- by default ---------------------------------------------------------- */
 
 /*
@@ -725,6 +765,7 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "RES-3 space is found without waiting for a destroyed object", beside_held_objects, 0,
 	  0 },
+	{ "DESTROY-1 destroyed objects do not wait for those of others", other_objects_go, 0, 0 },
 	{ "DESTROY-9 ERR-41 bad input", bad_input, 0, 0 },
 };
 

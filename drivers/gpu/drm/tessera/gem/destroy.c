@@ -3,9 +3,11 @@
  * DOC: destruction
  *
  * Closing the last handle of an object never waits (DESTROY-1, DESTROY-2). Jobs
- * that name the object have fences in its reservation. TTM defers the release
- * of its placement and pages to a worker until the last of these fences
- * signals. Until then they count as used and are charged to the owner.
+ * that name the object have fences in its reservation. The object goes to TTM
+ * when the last of these fences signals. Until then its placement and pages
+ * count as used and are charged to the owner. TTM itself would have a worker
+ * wait for the fences. It has sixteen workers, so a client with a long queue
+ * could keep the objects of all others from being freed.
  *
  * Jobs may use objects that they do not name. Therefore a destroy without the
  * ASSUME_NOT_IN_USE flag keeps the object, without a handle, until all work
@@ -14,15 +16,18 @@
  * job uses the object (DESTROY-7), nothing changes for jobs that name the
  * object.
  *
- * An object in an aperture or a UMA segment leaves it by an ordinary paging job
- * before its pages are freed. Otherwise the segment would map pages that
- * another owner has by then (PAGE-9).
+ * An object in an aperture or a UMA segment leaves it first, by an ordinary
+ * paging job. Otherwise the segment would map pages that another owner has by
+ * then (PAGE-9).
  */
 
+#include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
+#include <linux/workqueue.h>
 
 #include <drm/drm_device.h>
 #include <drm/drm_file.h>
+#include <drm/drm_print.h>
 #include <drm/ttm/ttm_bo.h>
 
 #include "cpu/cpu.h"
@@ -32,6 +37,75 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 #include "tessera_wait.h"
+
+static void destroy_signaled(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	struct tessera_bo *bo = container_of(cb, struct tessera_bo, dying.cb);
+
+	queue_work(tessera_bo_device(bo)->ttm.wq, &bo->dying.work);
+}
+
+/*
+ * Gives an object that is private to a VM its own reservation, as TTM does at
+ * the end, so that it waits for no fences that are added for others. Returns the
+ * reservation of the object, which the caller holds then.
+ */
+static struct dma_resv *destroy_own_resv(struct tessera_bo *bo)
+{
+	struct dma_resv *shared = bo->tbo.base.resv, *own = &bo->tbo.base._resv;
+
+	if (!bo->root || shared == own || !dma_resv_trylock(own))
+		return shared;
+	if (dma_resv_copy_fences(own, shared)) {
+		dma_resv_unlock(own);
+		return shared;
+	}
+	spin_lock(&bo->tbo.bdev->lru_lock);
+	bo->tbo.base.resv = own;
+	spin_unlock(&bo->tbo.bdev->lru_lock);
+	dma_resv_unlock(shared);
+
+	return own;
+}
+
+/*
+ * Destroys an object that is idle, and lets the fences of another one call this
+ * again. The caller holds the reservation, which is released.
+ *
+ * The pages of an import go back to the exporter, and those of other objects to
+ * the kernel. If the object cannot leave its aperture, the device can access
+ * them until the range is mapped again, but no client can.
+ */
+static void destroy_locked(struct tessera_bo *bo)
+{
+	struct dma_resv *resv = destroy_own_resv(bo);
+	struct dma_fence *fence = NULL;
+	int ret;
+
+	ret = tessera_ttm_leave_aperture(bo);
+	if (ret)
+		drm_err_ratelimited(bo->tbo.base.dev, "object %u stays mapped: %d\n", bo->id, ret);
+	/* Without memory for this, TTM waits. */
+	ret = dma_resv_get_singleton(resv, DMA_RESV_USAGE_BOOKKEEP, &fence);
+	dma_resv_unlock(resv);
+	if (!ret && fence) {
+		bo->dying.fence = fence;
+		if (!dma_fence_add_callback(fence, &bo->dying.cb, destroy_signaled))
+			return;
+		dma_fence_put(fence);
+	}
+	ttm_bo_fini(&bo->tbo);
+}
+
+static void destroy_work(struct work_struct *work)
+{
+	struct tessera_bo *bo = container_of(work, struct tessera_bo, dying.work);
+
+	dma_fence_put(bo->dying.fence);
+	bo->dying.fence = NULL;
+	dma_resv_lock(bo->tbo.base.resv, NULL);
+	destroy_locked(bo);
+}
 
 /**
  * tessera_destroy_free() - &drm_gem_object_funcs.free
@@ -44,7 +118,12 @@ void tessera_destroy_free(struct drm_gem_object *gem)
 	trace_tessera_bo_destroy(bo->id);
 	tessera_backing_forget(bo);
 	tessera_cpu_window_close(bo);
-	ttm_bo_fini(&bo->tbo);
+	INIT_WORK(&bo->dying.work, destroy_work);
+	/* The caller may hold the reservation, as other objects may share it. */
+	if (dma_resv_trylock(bo->tbo.base.resv))
+		destroy_locked(bo);
+	else
+		queue_work(tessera_bo_device(bo)->ttm.wq, &bo->dying.work);
 }
 
 /**

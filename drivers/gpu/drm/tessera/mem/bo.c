@@ -122,8 +122,8 @@ static void bo_count(struct tessera_bo *bo, s64 bytes)
 
 /*
  * Returns the pages of an import to their exporter. This device must not use
- * them after that, see tessera_ttm_delete_notify(). Fences of other devices are
- * not waited for.
+ * them after that. The fences have signalled, unless there was no memory to wait
+ * for them (gem/destroy.c).
  */
 static void bo_return_pages(struct ttm_buffer_object *tbo)
 {

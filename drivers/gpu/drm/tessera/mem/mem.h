@@ -5,6 +5,7 @@
 
 #include <linux/atomic.h>
 #include <linux/dma-direction.h>
+#include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/kconfig.h>
 #include <linux/list.h>
@@ -248,6 +249,18 @@ struct tessera_bo_sharing {
 };
 
 /**
+ * struct tessera_bo_dying - an object without references, see gem/destroy.c
+ */
+struct tessera_bo_dying {
+	/** @fence: signals when the object is idle; a reference, or NULL */
+	struct dma_fence *fence;
+	/** @cb: callback of @fence */
+	struct dma_fence_cb cb;
+	/** @work: destroys the object */
+	struct work_struct work;
+};
+
+/**
  * struct tessera_bo - a buffer object (WDDM: allocation)
  *
  * A reference is a GEM reference: drm_gem_object_get(&bo->tbo.base). A GEM count
@@ -355,6 +368,8 @@ struct tessera_bo {
 	struct list_head donor;
 	/** @locks: its CPU locks */
 	struct tessera_bo_locks locks;
+	/** @dying: its end */
+	struct tessera_bo_dying dying;
 	/** @dep_check: jobs that use it, for debug checks */
 	struct tessera_dep_check dep_check;
 	/** @num_evict_places: elements of @evict_places */

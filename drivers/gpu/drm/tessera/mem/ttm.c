@@ -128,61 +128,6 @@ int tessera_ttm_leave_aperture(struct tessera_bo *bo)
 	return tessera_segment_shows_pages(seg) ? tessera_bo_to_system(bo, &ctx) : 0;
 }
 
-/*
- * Moves a dying object out of the segment that shows its pages. Returns true if
- * it was in one. If the move fails, the device can access the pages until the
- * range is mapped again, but no client can.
- */
-static bool leave_aperture_dying(struct tessera_bo *bo)
-{
-	const struct tessera_segment *seg = tessera_bo_segment(bo);
-	int ret;
-
-	if (!tessera_segment_shows_pages(seg))
-		return false;
-	ret = tessera_ttm_leave_aperture(bo);
-	if (ret)
-		drm_err_ratelimited(bo->tbo.base.dev, "object %u stays mapped: %d\n", bo->id, ret);
-
-	return true;
-}
-
-/*
- * The object has no references left. If it shared the reservation of its VM, it
- * has its own by now. The caller therefore does not hold it.
- */
-static void tessera_ttm_release_notify(struct ttm_buffer_object *tbo)
-{
-	/*
-	 * An import shares its reservation with other devices, see
-	 * tessera_ttm_delete_notify().
-	 */
-	if (tbo->type == ttm_bo_type_sg || !tessera_bo_is_tessera(tbo) ||
-	    !dma_resv_trylock(tbo->base.resv))
-		return;
-
-	leave_aperture_dying(to_tessera_bo(tbo));
-	dma_resv_unlock(tbo->base.resv);
-}
-
-/*
- * TTM is about to free the pages, or an exporter gets its pages back. No job
- * uses the object. The caller holds the reservation, which may be an
- * exporter's.
- *
- * An object with its own pages may still be in an aperture here, if another
- * thread held its reservation during tessera_ttm_release_notify(). Its pages
- * must stay until the aperture has been unmapped. For an import, mem/bo.c waits
- * for that.
- */
-static void tessera_ttm_delete_notify(struct ttm_buffer_object *tbo)
-{
-	if (tessera_bo_is_tessera(tbo) && leave_aperture_dying(to_tessera_bo(tbo)) &&
-	    !tbo->base.import_attach)
-		tessera_wait_resv(TESSERA_WAIT_PAGES, tbo->base.resv, DMA_RESV_USAGE_KERNEL,
-				  false, MAX_SCHEDULE_TIMEOUT);
-}
-
 static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 			    struct ttm_operation_ctx *ctx, struct ttm_resource *new_mem,
 			    struct ttm_place *hop)
@@ -240,8 +185,6 @@ static struct ttm_device_funcs tessera_ttm_funcs = {
 	.eviction_valuable = tessera_ttm_eviction_valuable,
 	.evict_flags = tessera_ttm_evict_flags,
 	.move = tessera_ttm_move,
-	.release_notify = tessera_ttm_release_notify,
-	.delete_mem_notify = tessera_ttm_delete_notify,
 	.swap_notify = tessera_ttm_swap_notify,
 	.io_mem_reserve = tessera_ttm_io_mem_reserve,
 	.io_mem_pfn = tessera_ttm_io_mem_pfn,
@@ -377,8 +320,8 @@ static void ttm_fini(struct drm_device *drm, void *arg)
 }
 
 /*
- * Waits for the worker of TTM, which frees objects that still had fences when
- * their last reference was dropped.
+ * Waits for the workers of TTM, which also free objects that had fences when
+ * their last reference was dropped (gem/destroy.c).
  */
 static void ttm_drain(struct drm_device *drm, void *arg)
 {

@@ -82,7 +82,15 @@ static void bo_detach(struct tessera_bo *bo, bool named)
 
 static void bo_unmap(struct tessera_bo *bo, bool named)
 {
-	dma_resv_lock(bo->tbo.base.resv, NULL);
+	struct dma_resv *resv = READ_ONCE(bo->tbo.base.resv);
+
+	dma_resv_lock(resv, NULL);
+	/* An object that is being destroyed gets its own (gem/destroy.c). */
+	while (resv != bo->tbo.base.resv) {
+		dma_resv_unlock(resv);
+		resv = bo->tbo.base.resv;
+		dma_resv_lock(resv, NULL);
+	}
 	tessera_backing_detach(bo);
 	dma_resv_unlock(bo->tbo.base.resv);
 	if (bo->sharing.dmabuf)
