@@ -16,6 +16,7 @@
 
 #include "call.h"
 #include "held.h"
+#include "memory.h"
 #include "resident.h"
 #include "stall.h"
 #include "trace.h"
@@ -126,6 +127,43 @@ static void other_objects_go(void)
 	tsr_held_close(&own);
 	tsr_held_close(&held);
 	tsr_close(&mine);
+	tsr_close(&dev);
+}
+
+#define DYING 500
+
+/* Destroyed objects of a held job are not in the way of a search for victims. */
+static void eviction_costs_the_same(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_bo rest, next, bos[DYING];
+	struct tsr_cmd cmd;
+	uint64_t before;
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < DYING; i++) {
+		bos[i] = tsr_bo_new(&dev, KiB(4), tsr_bit(seg), 0);
+		tsr_cmd_bind_buffer(&cmd, 0, &bos[i], true);
+		tsr_cmd_fill(&cmd, 0, 0, 16, i);
+	}
+	tsr_submit(&dev, held.ctx, &cmd, held.gate, 0);
+	tsr_cmd_fini(&cmd);
+	for (uint32_t i = 0; i < DYING; i++)
+		require_ok(__tsr_bo_close(dev.fd, bos[i].handle));
+	rest = tsr_bo_new(&dev, seg->size - DYING * KiB(4), tsr_bit(seg), 0);
+	next = tsr_bo_new(&dev, KiB(4), tsr_bit(seg), 0);
+	tsr_gpu_touch(&dev, ctx, &rest);
+	before = tsr_looked(seg->id);
+	tsr_gpu_touch(&dev, ctx, &next);
+	require_eq(tsr_bo_info(&dev, &next).segment, seg->id);
+	require_eq(tsr_bo_info(&dev, &rest).segment, 0);
+	require_msg(tsr_looked(seg->id) - before < 50,
+		    "expected a search that does not see destroyed objects, it looked at %llu",
+		    (unsigned long long)(tsr_looked(seg->id) - before));
+	tsr_held_close(&held);
 	tsr_close(&dev);
 }
 
@@ -766,6 +804,7 @@ static const struct tap_test tests[] = {
 	{ "RES-3 space is found without waiting for a destroyed object", beside_held_objects, 0,
 	  0 },
 	{ "DESTROY-1 destroyed objects do not wait for those of others", other_objects_go, 0, 0 },
+	{ "DESTROY-1 destroyed objects cost an eviction nothing", eviction_costs_the_same, 0, 0 },
 	{ "DESTROY-9 ERR-41 bad input", bad_input, 0, 0 },
 };
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "resident.h"
 #include "stall.h"
 #include "trace.h"
@@ -866,22 +867,6 @@ static void hold_small(struct tsr_client *client)
 	pause();
 }
 
-/* Placements that searches for victims have examined, from debugfs. */
-static uint64_t looked(const struct drm_tessera_query_segment *seg)
-{
-	char *segments = tsr_debugfs_read("segments"), *at, key[32];
-	uint64_t count;
-
-	snprintf(key, sizeof(key), "segment %u ", seg->id);
-	at = strstr(segments, key);
-	require(at);
-	at = strstr(at, " looked ");
-	require(at);
-	count = strtoull(at + strlen(" looked "), NULL, 10);
-	free(segments);
-	return count;
-}
-
 /* Uses objects in turn. Each evicts another object. */
 static void evict_in_turn(struct tsr_device *dev, struct tsr_bo *bos, uint32_t count,
 			  uint32_t settled, uint32_t rounds)
@@ -890,12 +875,12 @@ static void evict_in_turn(struct tsr_device *dev, struct tsr_bo *bos, uint32_t c
 	uint32_t ctx = tsr_context_new(dev, 0);
 
 	for (uint32_t i = 0; i < rounds; i++) {
-		uint64_t before = looked(seg), looks;
+		uint64_t before = tsr_looked(seg->id), looks;
 
 		require(tsr_bo_info(dev, &bos[i % count]).segment != seg->id);
 		tsr_gpu_touch(dev, ctx, &bos[i % count]);
 		require_eq(tsr_bo_info(dev, &bos[i % count]).segment, seg->id);
-		looks = looked(seg) - before;
+		looks = tsr_looked(seg->id) - before;
 		tap_note("eviction %u looked at %llu objects", i, (unsigned long long)looks);
 		/*
 		 * the first evictions also sort objects that were used since

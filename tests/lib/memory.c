@@ -115,3 +115,18 @@ uint32_t tsr_num_clean(void)
 	free(list);
 	return num;
 }
+
+uint64_t tsr_looked(uint32_t segment)
+{
+	char *segments = tsr_debugfs_read("segments"), *at, key[32];
+	uint64_t count;
+
+	snprintf(key, sizeof(key), "segment %u ", segment);
+	at = strstr(segments, key);
+	require(at);
+	at = strstr(at, " looked ");
+	require(at);
+	count = strtoull(at + strlen(" looked "), NULL, 10);
+	free(segments);
+	return count;
+}

@@ -17,6 +17,9 @@ long tsr_swap_out_objects(void);
 /* Number of resident objects whose system pages still hold the same bytes. */
 uint32_t tsr_num_clean(void);
 
+/* Number of placements in a segment that searches for victims have examined. */
+uint64_t tsr_looked(uint32_t segment);
+
 /*
  * A memory cgroup below the root; removed when the test ends. Skips the test if
  * the kernel has no memory cgroups.

@@ -85,6 +85,8 @@ static void destroy_locked(struct tessera_bo *bo)
 	ret = tessera_ttm_leave_aperture(bo);
 	if (ret)
 		drm_err_ratelimited(bo->tbo.base.dev, "object %u stays mapped: %d\n", bo->id, ret);
+	if (tessera_bo_placement(bo))
+		tessera_placement_dies(tessera_bo_placement(bo));
 	/* Without memory for this, TTM waits. */
 	ret = dma_resv_get_singleton(resv, DMA_RESV_USAGE_BOOKKEEP, &fence);
 	dma_resv_unlock(resv);

@@ -745,7 +745,10 @@ struct tessera_block {
 	bool clean;
 	/** @last_use: stamp of the last submission that used it */
 	u64 last_use;
-	/** @owner: index of the charged process in &tessera_blocks.owners */
+	/**
+	 * @owner: index of the charged process in &tessera_blocks.owners;
+	 * %TESSERA_VICTIM_NO_OWNER without @bo
+	 */
 	u32 owner;
 	/** @tier: &enum tessera_victim_tier, set by tessera_victims_rank() */
 	u8 tier;

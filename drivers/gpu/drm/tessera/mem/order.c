@@ -20,8 +20,8 @@
  * This happens once per object and use, however often other clients evict
  * meanwhile.
  *
- * Objects that are immovable, locked by another thread, held by a split
- * submission, or being destroyed stay in the tree, and the iterator skips them. With
+ * Objects that are immovable, locked by another thread, or held by a split
+ * submission stay in the tree, and the iterator skips them. With
  * &tessera_space_rules.passes it returns held objects, too.
  */
 
@@ -86,7 +86,10 @@ static struct tessera_bo *candidate(const struct tessera_walk *walk,
 	struct tessera_space_rules *rules = walk->rules;
 	struct tessera_bo *bo;
 
-	/* Ghost objects and dying objects are freed without an eviction. */
+	/*
+	 * Ghost objects are freed without an eviction, and so is an object that
+	 * tessera_placement_dies() is about to remove.
+	 */
 	if (!tbo || !tessera_bo_is_tessera(tbo) || !kref_read(&tbo->base.refcount)) {
 		rules->dying = true;
 		return NULL;
@@ -229,6 +232,7 @@ void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manage
 	};
 	if (check_add_overflow(requester->used, want, &walk->wish.after))
 		walk->wish.after = U64_MAX;
+	rules->dying |= mgr->dying;
 	list_for_each_entry(tenant, &mgr->tenants, node) {
 		struct tessera_victim_owner *owner = &tenant->owner;
 

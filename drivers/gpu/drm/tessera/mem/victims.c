@@ -83,7 +83,7 @@ static void block_fill(struct tessera_manager *mgr, struct tessera_block *block,
 		.size = tessera_extent_bytes(extent),
 		.first = placement->seen,
 		.total = tessera_placement_bytes(placement),
-		.owner = tessera_placement_tenant(mgr, placement)->index,
+		.owner = TESSERA_VICTIM_NO_OWNER,
 		.pinned = true,
 	};
 
@@ -94,6 +94,7 @@ static void block_fill(struct tessera_manager *mgr, struct tessera_block *block,
 		return;
 
 	block->bo = to_tessera_bo(tbo);
+	block->owner = tessera_placement_tenant(mgr, placement)->index;
 	block->bo_id = block->bo->id;
 	block->pinned = tessera_bo_is_immovable(block->bo);
 	block->held = tessera_holder(block->bo);

@@ -202,8 +202,28 @@ static void placement_leave_locked(struct tessera_manager *mgr, struct tessera_p
 	if (placement->offer)
 		tenant->offered -= tessera_placement_bytes(placement);
 	rb_erase_cached(&placement->order, &tenant->order[placement->priority]);
+	RB_CLEAR_NODE(&placement->order);
 	if (!--tenant->num)
 		list_del(&tenant->node);
+}
+
+/**
+ * tessera_placement_dies() - remove a placement from the order of eviction
+ * @placement: the placement of an object without references
+ *
+ * It is freed when the jobs of the object are done. No search needs to pass over
+ * it until then.
+ */
+void tessera_placement_dies(struct tessera_placement *placement)
+{
+	struct tessera_manager *mgr = placement->mgr;
+
+	mutex_lock(&mgr->lock);
+	if (!RB_EMPTY_NODE(&placement->order)) {
+		placement_leave_locked(mgr, placement);
+		mgr->dying++;
+	}
+	mutex_unlock(&mgr->lock);
 }
 
 /**
@@ -445,7 +465,10 @@ static void placement_remove(struct tessera_manager *mgr, struct tessera_placeme
 	struct tessera_extent *extent;
 
 	mutex_lock(&mgr->lock);
-	placement_leave_locked(mgr, placement);
+	if (RB_EMPTY_NODE(&placement->order))
+		mgr->dying--;
+	else
+		placement_leave_locked(mgr, placement);
 	tessera_placement_for_each_extent(extent, placement) {
 		extent_remove_locked(mgr, extent);
 		cond_resched();

@@ -303,6 +303,8 @@ struct tessera_manager {
 	 * eviction have visited
 	 */
 	u64 looked;
+	/** @dying: number of placements without a place in that order */
+	u32 dying;
 	/** @mm: the segment in pages */
 	struct drm_mm mm;
 	/** @committed: bytes allocated, never above the commit limit */
@@ -336,6 +338,8 @@ void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *td
 void tessera_manager_fini(struct tessera_manager *mgr);
 
 const struct tessera_segment *tessera_resource_segment(struct ttm_resource *res);
+
+void tessera_placement_dies(struct tessera_placement *placement);
 
 struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_index);
 
