@@ -26,6 +26,8 @@ static const uint32_t dont_wait = DRM_TESSERA_LOCK_DONT_WAIT;
 static const uint32_t ignore_sync = DRM_TESSERA_LOCK_IGNORE_SYNC;
 static const uint32_t discard = DRM_TESSERA_LOCK_DISCARD;
 static const uint32_t linear = DRM_TESSERA_LOCK_ACQUIRE_RANGE;
+static const uint32_t stay = DRM_TESSERA_LOCK_DO_NOT_EVICT;
+static const uint32_t reuse = DRM_TESSERA_LOCK_DISCARD | DRM_TESSERA_LOCK_REUSE;
 
 /* ---- jobs that are held until the test releases them --------------------- */
 
@@ -117,6 +119,7 @@ static void busy_says_so(void)
 struct waiter {
 	struct stage *s;
 	struct tsr_bo bo;
+	uint32_t flags;
 	pid_t tid;
 	int rc;
 	uint32_t word; /* first word, read directly after the lock */
@@ -137,7 +140,7 @@ static void *waiter_run(void *arg)
 	long before = thread_switches();
 
 	__atomic_store_n(&w->tid, gettid(), __ATOMIC_SEQ_CST);
-	w->rc = __tsr_lock(w->s->dev.fd, &w->bo.handle, 0);
+	w->rc = __tsr_lock(w->s->dev.fd, &w->bo.handle, w->flags);
 	w->word = ((volatile uint32_t *)w->bo.map)[0];
 	w->switches = thread_switches() - before;
 	return NULL;
@@ -402,6 +405,171 @@ static void older_instances_are_refused(void)
 	stage_close(&s);
 }
 
+#define MOST 64 /* instances of one object at a time */
+
+/*
+ * At the limit a discard waits for the jobs of the newest instance. Instances
+ * with closed handles count while jobs use them.
+ */
+static void instances_are_limited(void)
+{
+	struct stage s = stage_open();
+	struct waiter w = { .s = &s, .flags = discard };
+	struct tsr_bo bos[MOST], more;
+	pthread_t thread;
+	bool over;
+	pid_t tid;
+
+	instances(&s, bos, MOST);
+	tsr_bo_free(&s.dev, &bos[0]);
+	more = bos[MOST - 1];
+	tsr_held_fill(&s.held, &more, more.size / 4, 0x77777777);
+	require_err(__tsr_lock(s.dev.fd, &more.handle, discard | dont_wait), -EBUSY);
+	require_err(__tsr_lock(s.dev.fd, &more.handle, reuse | dont_wait), -EBUSY);
+
+	w.bo = more;
+	w.bo.map = NULL;
+	tsr_bo_map(&s.dev, &w.bo);
+	require(!pthread_create(&thread, NULL, waiter_run, &w));
+	do {
+		usleep(1000);
+		tid = __atomic_load_n(&w.tid, __ATOMIC_SEQ_CST);
+		over = !pthread_tryjoin_np(thread, NULL);
+	} while (!over && !(tid && tsr_sleeps(tid)));
+	require_msg(!over, "expected the discard to wait, it returned %d", w.rc);
+	stage_go(&s);
+	pthread_join(thread, NULL);
+	require_ok(w.rc);
+	require_eq(w.bo.handle, more.handle);
+	require_eq(w.word, 0x77777777);
+
+	/* There is room again: the instance without a handle is gone. */
+	tsr_held_again(&s.held);
+	tsr_held_fill(&s.held, &more, 16, 1);
+	tsr_lock(&s.dev, &more, discard | dont_wait);
+	require(more.handle != w.bo.handle);
+	stage_go(&s);
+	stage_close(&s);
+}
+
+static uint32_t num_allocations(void)
+{
+	char *text = tsr_debugfs_read("allocations");
+	uint32_t lines = 0;
+
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		lines++;
+	free(text);
+	return lines;
+}
+
+#define DISCARDS 10000
+
+/* A client that keeps its handles gets idle instances back. */
+static void idle_instances_are_used_again(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo a[3], newest, now;
+	struct drm_prime_handle prime = { .flags = DRM_CLOEXEC };
+
+	/* The first two become idle, the last one is kept busy. */
+	instances(&s, a, 3);
+	stage_go(&s);
+	tsr_held_again(&s.held);
+	tsr_unlock(&s.dev, &a[1]);
+	tsr_unlock(&s.dev, &a[2]);
+	tsr_held_fill(&s.held, &a[2], 16, 1);
+
+	/* Without the flag the instance is new. */
+	newest = a[2];
+	tsr_lock(&s.dev, &newest, discard);
+	tsr_unlock(&s.dev, &newest);
+	require(newest.handle != a[0].handle && newest.handle != a[1].handle);
+	tsr_held_fill(&s.held, &newest, 16, 1);
+
+	/* A locked instance is not idle. */
+	tsr_lock(&s.dev, &a[0], 0);
+	now = newest;
+	tsr_lock(&s.dev, &now, reuse);
+	require_eq(now.handle, a[1].handle);
+	tsr_unlock(&s.dev, &now);
+	tsr_unlock(&s.dev, &a[0]);
+	/* It is the newest now. */
+	require_ok(list(&s, &newest, &now));
+	require_err(list(&s, &newest, NULL), -EINVAL);
+
+	/* An exported instance is not given back. */
+	prime.handle = a[0].handle;
+	require_ok(tsr_ioctl(s.dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
+	tsr_held_fill(&s.held, &now, 16, 1);
+	tsr_lock(&s.dev, &now, reuse);
+	require(now.handle != a[0].handle && now.handle != newest.handle);
+	tsr_unlock(&s.dev, &now);
+	close(prime.fd);
+	stage_go(&s);
+	stage_close(&s);
+}
+
+/* Ten thousand discards of one client take the memory of a few instances. */
+static void discards_do_not_add_up(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), cpu);
+	uint32_t ctx = tsr_context_new(&dev, 0), renamed = 0, highest = 0;
+	uint32_t before_all = num_allocations();
+
+	for (uint32_t i = 0; i < DISCARDS; i++) {
+		uint32_t before = bo.handle;
+
+		require_ok(__tsr_submit_use(&dev, ctx, &bo, true));
+		tsr_lock(&dev, &bo, reuse);
+		tsr_unlock(&dev, &bo);
+		renamed += bo.handle != before;
+		highest = bo.handle > highest ? bo.handle : highest;
+	}
+	tap_note("%u of %u discards renamed the object, highest handle %u", renamed, DISCARDS,
+		 highest);
+	/* The kernel gives out the lowest free handle. */
+	require(highest <= MOST);
+	require(num_allocations() <= before_all + MOST);
+	tsr_close(&dev);
+}
+
+/* ---- locks that must not evict --------------------------------------------- */
+
+/* Nothing moves if only an eviction would give the CPU a view. */
+static void no_eviction_for_a_lock(void)
+{
+	struct stage s = stage_open();
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&s.dev);
+	struct drm_tessera_bo_create args = {
+		.size = KiB(64),
+		.flags = cpu,
+		.supported = tsr_bit(hid) | s.set,
+		.num_preferred = 1,
+		.preferred = { (uint8_t)hid->id },
+	};
+	struct tsr_bo bo = { .size = args.size };
+	struct tsr_trace trace;
+
+	/* The device has no host aperture. */
+	require_ok(__tsr_bo_create(s.dev.fd, &args));
+	bo.handle = args.handle;
+	tsr_gpu_fill(&s.dev, s.ctx, &bo, 3);
+	require_eq(tsr_bo_info(&s.dev, &bo).segment, hid->id);
+	tsr_trace_start("evict", "paging_op", NULL);
+	require_err(__tsr_lock(s.dev.fd, &bo.handle, stay), -ENOSPC);
+	trace = tsr_trace_stop();
+	require_eq(trace.count, 0);
+	tsr_trace_free(&trace);
+	require_eq(tsr_bo_info(&s.dev, &bo).segment, hid->id);
+	tsr_lock(&s.dev, &bo, 0);
+	require(tsr_bo_info(&s.dev, &bo).segment != hid->id);
+	/* An object where the CPU sees it is only locked. */
+	tsr_lock(&s.dev, &bo, stay);
+	stage_close(&s);
+}
+
 /* ---- refused locks ------------------------------------------------------- */
 
 static void bad_input(void)
@@ -426,11 +594,13 @@ static void bad_input(void)
 		{ 4711, 0, -ENOENT },
 		{ 0, 0, -ENOENT },
 		{ hidden.handle, 0, -EPERM },
-		{ plain.handle, 1u << 6, -EINVAL },
+		{ plain.handle, 1u << 8, -EINVAL },
 		{ plain.handle, 1u << 31, -EINVAL },
 		{ plain.handle, read_only | DRM_TESSERA_LOCK_WRITE_ONLY, -EINVAL },
 		{ plain.handle, read_only | discard, -EINVAL },
 		{ plain.handle, ignore_sync | discard, -EINVAL },
+		{ plain.handle, ignore_sync | stay, -EINVAL },
+		{ plain.handle, DRM_TESSERA_LOCK_REUSE, -EINVAL },
 	};
 	uint32_t handle;
 
@@ -680,6 +850,10 @@ static const struct tap_test tests[] = {
 	{ "LOCK-5 LOCK-25 MODEL-11 discard gives another instance", discard_gives_another, 0, 0 },
 	{ "LOCK-25 a renamed instance keeps the placement rules", discard_keeps_places, 0, 0 },
 	{ "LOCK-26 older instances are refused", older_instances_are_refused, 0, 0 },
+	{ "LOCK-29 the number of instances is limited", instances_are_limited, 0, 0 },
+	{ "LOCK-29 idle instances are used again", idle_instances_are_used_again, 0, 0 },
+	{ "LOCK-29 ten thousand discards", discards_do_not_add_up, 0, 120 },
+	{ "LOCK-28 ERR-24 no eviction for a lock", no_eviction_for_a_lock, 0, 0 },
 	{ "LOCK-24 LOCK-27 ERR-32 ERR-33 bad input", bad_input, 0, 0 },
 	{ "LOCK-22 ERR-37 stays out of memory while locked", stays_out_of_memory, 0, 0 },
 	{ "LOCK-10 MODEL-10 locks end with the handle", locks_end_with_the_handle, 0, 0 },

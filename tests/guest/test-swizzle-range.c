@@ -18,11 +18,14 @@
 #include "swizzled.h"
 #include "trace.h"
 #include "tsr.h"
+#include "vm.h"
 
 #define PAGE 4096u
+#define VM_ADDRESS 0x40000000ull
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 static const uint32_t linear = DRM_TESSERA_LOCK_ACQUIRE_RANGE;
+static const uint32_t stay = DRM_TESSERA_LOCK_DO_NOT_EVICT;
 
 /* A word of BAR 2 at a bus address, as the driver's own mappings show it. */
 static uint32_t bar_word(uint64_t bus)
@@ -383,6 +386,75 @@ static void peer_sees_raw(void *arg)
 	require_ok(tsr_proc_mem_read((uint32_t *)s->bo.map + tsr_swizzled_word(&s->rows, 333),
 				     &word, sizeof(word)));
 	require_eq(word, tsr_pattern(1, 333));
+}
+
+/* With all ranges locked, a lock that must not evict its object is refused. */
+static void no_range_no_eviction(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), num = dev.info.num_swizzle_ranges;
+	struct tsr_swizzled s[TSR_MAX_RANGES + 1];
+	struct tsr_trace trace;
+
+	for (uint32_t i = 0; i <= num; i++)
+		s[i] = tsr_swizzled_small(&dev, ctx, i + 1);
+	tsr_trace_start("swizzle_release", "evict", "paging_op", NULL);
+	for (uint32_t i = 0; i < num; i++)
+		tsr_lock(&dev, &s[i].bo, linear | stay);
+	require_err(__tsr_lock(dev.fd, &s[num].bo.handle, linear | stay), -ENOSPC);
+	trace = tsr_trace_stop();
+	require_eq(trace.count, 0);
+	tsr_trace_free(&trace);
+	require(tsr_swizzled_resident(&dev, &s[num]));
+	/* A lock for the raw bytes needs no range. */
+	tsr_lock(&dev, &s[num].bo, stay);
+	tsr_unlock(&dev, &s[num].bo);
+	if (num) {
+		tsr_unlock(&dev, &s[0].bo);
+		tsr_lock(&dev, &s[num].bo, linear | stay);
+	}
+	tsr_close(&dev);
+}
+
+/*
+ * An object that a VM maps takes no range: it loses those that it has when it is
+ * mapped, and gets none by a fault, Lock or Lock2. The CPU sees the same bytes.
+ */
+static void none_in_a_vm(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), vm = tsr_vm_new(&dev);
+	struct tsr_swizzled s = tsr_swizzled_small(&dev, ctx, 1);
+	struct tsr_trace trace;
+	uint64_t offset;
+
+	need_ranges(&dev);
+	tsr_lock(&dev, &s.bo, linear);
+	tsr_swizzled_write(&s, 5, 0xc411d);
+	require_eq(tsr_ranges_now().used, 1);
+	tsr_trace_start("swizzle_acquire", NULL);
+	tsr_vm_map(&dev, vm, &s.bo, 0, VM_ADDRESS, s.bo.size, 0);
+	require_eq(tsr_ranges_now().used, 0);
+	require_eq(tsr_swizzled_read(&s, 5), 0xc411d);
+	tsr_swizzled_write(&s, 5, tsr_pattern(1, 5));
+	require(!tsr_swizzled_resident(&dev, &s));
+	tsr_unlock(&dev, &s.bo);
+	tsr_swizzled_gpu_check(&dev, ctx, &s, 1);
+	require_err(__tsr_lock(dev.fd, &s.bo.handle, linear), -EOPNOTSUPP);
+	require(tsr_swizzled_resident(&dev, &s));
+	require_ok(__tsr_lock2(dev.fd, s.bo.handle, 0, &offset));
+	require_eq(tsr_swizzled_read(&s, 5), tsr_pattern(1, 5));
+	trace = tsr_trace_stop();
+	require_eq(trace.count, 0);
+	tsr_trace_free(&trace);
+
+	/* Ranges serve it again when no VM maps it. */
+	require_ok(__tsr_unlock2(dev.fd, s.bo.handle));
+	tsr_vm_unmap(&dev, vm, VM_ADDRESS, s.bo.size);
+	tsr_swizzled_gpu_check(&dev, ctx, &s, 1);
+	tsr_lock(&dev, &s.bo, linear);
+	require_eq(tsr_ranges_now().used, 1);
+	tsr_close(&dev);
 }
 
 /* A lock without ACQUIRE_RANGE gets no range: raw bytes while it is held. */
@@ -904,6 +976,8 @@ static const struct tap_test tests[] = {
 	{ "SWZ-32 CPU and GPU write neighbouring words in turn", in_turns, 0, 0 },
 	{ "SWZ-7 SWZ-26 SWZ-30 ranges go round", ranges_go_round, 0, 0 },
 	{ "SWZ-9 SWZ-30 ERR-23 locks keep ranges", locks_keep_ranges, 0, 0 },
+	{ "LOCK-28 ERR-24 no range and no eviction", no_range_no_eviction, 0, 0 },
+	{ "SWZ-33 ERR-25 MODEL-12 no range for an object of a VM", none_in_a_vm, 0, 0 },
 	{ "SWZ-27 without the flag, no range and raw bytes", without_the_flag, 0, 0 },
 	{ "SWZ-27 SWZ-32 raw bytes and linear ones", raw_and_linear, 0, 0 },
 	{ "SWZ-27 one kind of lock at a time", one_kind_at_a_time, 0, 0 },

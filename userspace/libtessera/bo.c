@@ -462,7 +462,7 @@ int tessera_bo_wait(struct tessera_bo *bo, int for_write, int64_t deadline_ns)
 #define MAP_DISCARD (TESSERA_MAP_DISCARD_RANGE | TESSERA_MAP_DISCARD_WHOLE)
 #define MAP_ALL                                                                                    \
 	(MAP_ACCESS | MAP_DISCARD | TESSERA_MAP_UNSYNCHRONIZED | TESSERA_MAP_DONTBLOCK |           \
-	 TESSERA_MAP_PERSISTENT | TESSERA_MAP_COHERENT)
+	 TESSERA_MAP_PERSISTENT | TESSERA_MAP_COHERENT | TESSERA_MAP_DO_NOT_EVICT)
 
 int tessera_map_flags_check(const struct tessera_device *dev, uint32_t flags)
 {
@@ -472,7 +472,7 @@ int tessera_map_flags_check(const struct tessera_device *dev, uint32_t flags)
 		return -EINVAL;
 	if ((flags & MAP_DISCARD) && (flags & MAP_ACCESS) != TESSERA_MAP_WRITE)
 		return -EINVAL;
-	if ((flags & TESSERA_MAP_DISCARD_WHOLE) && !sync)
+	if ((flags & (TESSERA_MAP_DISCARD_WHOLE | TESSERA_MAP_DO_NOT_EVICT)) && !sync)
 		return -EINVAL;
 	if ((flags & TESSERA_MAP_COHERENT) && !(dev->info.caps & DRM_TESSERA_CAP_IO_COHERENT))
 		return -EOPNOTSUPP;
@@ -494,6 +494,8 @@ static uint32_t lock_flags(uint32_t flags)
 		lock |= DRM_TESSERA_LOCK_DONT_WAIT;
 	if (flags & TESSERA_MAP_DISCARD_WHOLE)
 		lock |= DRM_TESSERA_LOCK_DISCARD;
+	if (flags & TESSERA_MAP_DO_NOT_EVICT)
+		lock |= DRM_TESSERA_LOCK_DO_NOT_EVICT;
 	return lock;
 }
 

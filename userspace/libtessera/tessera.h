@@ -273,6 +273,7 @@ enum tessera_map_flags {
 	TESSERA_MAP_DONTBLOCK = 1 << 5, /* -EBUSY instead of a wait */
 	TESSERA_MAP_PERSISTENT = 1 << 6, /* jobs may use the object before the unlock */
 	TESSERA_MAP_COHERENT = 1 << 7, /* jobs see CPU writes without an unlock */
+	TESSERA_MAP_DO_NOT_EVICT = 1 << 8, /* -ENOSPC instead of an eviction of the object */
 };
 
 /*
@@ -286,11 +287,12 @@ enum tessera_map_flags {
  * call waits for the jobs instead.
  *
  * Errors: -EINVAL: unknown or contradictory flags (DISCARD_* without WRITE or
- * with READ; DISCARD_WHOLE with UNSYNCHRONIZED; UNSYNCHRONIZED with a swizzled
- * layout); -EPERM: no CPU access; -EBUSY: a wait would be needed with
- * DONTBLOCK, or another file has locked a swizzled object without
- * ACQUIRE_RANGE; -EIO: the object is lost; -EOPNOTSUPP: COHERENT on a device
- * that is not coherent; those of mmap().
+ * with READ; DISCARD_WHOLE or DO_NOT_EVICT with UNSYNCHRONIZED; UNSYNCHRONIZED
+ * with a swizzled layout); -EPERM: no CPU access; -EBUSY: a wait would be needed
+ * with DONTBLOCK, or another file has locked a swizzled object without
+ * ACQUIRE_RANGE; -ENOSPC: the CPU has no view of the object where it is, with
+ * DO_NOT_EVICT; -EIO: the object is lost; -EOPNOTSUPP: COHERENT on a device that
+ * is not coherent, or a swizzled object that a VM maps; those of mmap().
  */
 TESSERA_API int tessera_bo_lock(struct tessera_bo **bo, uint32_t flags, void **out);
 /* Errors: -EINVAL: not locked. */

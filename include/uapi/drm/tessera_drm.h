@@ -905,6 +905,10 @@ struct drm_tessera_bo_wait {
 #define DRM_TESSERA_LOCK_DISCARD	(1U << 4)
 /* show a swizzled layout in linear order (WDDM: AcquireAperture) */
 #define DRM_TESSERA_LOCK_ACQUIRE_RANGE	(1U << 5)
+/* -ENOSPC instead of an eviction of the object (WDDM: DonotEvict) */
+#define DRM_TESSERA_LOCK_DO_NOT_EVICT	(1U << 6)
+/* with LOCK_DISCARD: prefer an idle instance, with undefined contents, to a new one */
+#define DRM_TESSERA_LOCK_REUSE		(1U << 7)
 
 /**
  * struct drm_tessera_lock - argument of DRM_IOCTL_TESSERA_LOCK (WDDM: Lock)
@@ -920,9 +924,15 @@ struct drm_tessera_bo_wait {
  * virtual addresses, and LOCK_DISCARD creates no new object because of them: wait
  * for the fences that they signal first.
  *
+ * With LOCK_DO_NOT_EVICT the call does not evict the object to give the CPU a
+ * view. It makes sure of the view at the time of the call: a job may move the
+ * object later, and the access after that may evict it.
+ *
  * With LOCK_ACQUIRE_RANGE, and without any lock, the CPU sees a swizzled layout
  * in linear order: through swizzling ranges, which the locked object keeps, or
- * in system memory. A lock without the flag takes no range. While such locks
+ * in system memory. While a VM maps the object, it takes no range and is seen in
+ * system memory, to which an access evicts it. A lock without the flag takes no
+ * range. While such locks
  * are held, all mappings of the object show its bytes as they are stored:
  * swizzled in a CPU-visible memory segment, linear in system memory. The object
  * may be moved to system memory at any time. As this affects the mappings of
@@ -934,6 +944,16 @@ struct drm_tessera_bo_wait {
  * closes it like the old one, which the jobs go on using. After a submission
  * has listed a newer instance, in its own allocation list or an earlier one, an
  * older instance is refused with -EINVAL.
+ *
+ * An object has at most 64 instances at a time, those included that jobs use and
+ * that have no handle any more. At the limit, LOCK_DISCARD waits for the jobs
+ * that use @handle, like a lock without the flag.
+ *
+ * With LOCK_REUSE the call returns an instance of which this file has a handle,
+ * if there is one that no job lists, that is not locked, exported, offered, lost
+ * or scanned out, and that no VM maps. The handle has to be one that LOCK was
+ * called with, or has returned. The instance has undefined contents and counts
+ * as the newest.
  *
  * Locks are counted per object and open file. Closing the file, or a handle of
  * the object, releases them. If an object was in no segment when it was locked
@@ -947,15 +967,16 @@ struct drm_tessera_bo_wait {
  * - -ENOENT: unknown handle.
  * - -EPERM: an object without BO_CPU_ACCESS.
  * - -EINVAL: unknown flags; READ_ONLY with WRITE_ONLY or DISCARD; IGNORE_SYNC
- *   with DISCARD, or for an object with a swizzled layout; DONT_WAIT or
- *   IGNORE_SYNC for a twin; DISCARD for an object that was exported or of which
+ *   with DISCARD or DO_NOT_EVICT, or for an object with a swizzled layout;
+ *   REUSE without DISCARD; DONT_WAIT or IGNORE_SYNC for a twin; DISCARD for an object that was exported or of which
  *   a newer instance is in use; an offered object.
  * - -EBUSY: the call would have to wait, with LOCK_DONT_WAIT (WDDM:
  *   WasStillDrawing); a swizzled object is locked the other way, with or
  *   without ACQUIRE_RANGE; a scanned-out object, which cannot move, needs
  *   swizzling ranges and other locks hold all of them.
- * - -ENOSPC: a scanned-out object, which cannot move, is in memory that the CPU
- *   cannot see, and there is no host aperture.
+ * - -ENOSPC: an object that must not be evicted (LOCK_DO_NOT_EVICT), or that
+ *   cannot move because it is scanned out, is where the CPU has no view of it.
+ * - -EOPNOTSUPP: ACQUIRE_RANGE for a swizzled object that a VM maps.
  * - -EIO: the object is lost.
  */
 struct drm_tessera_lock {

@@ -37,15 +37,17 @@
  * @first: first page of the part
  * @count: its pages, not 0
  * @raw: show the bytes as they lie in memory, in any layout
+ * @evict: evict the object if the CPU has no view of it in its place
  *
  * Return: 0 if the view is valid as long as the reservation is held;
  * -EINPROGRESS if a move is under way: drop the reservation, call
  * tessera_access_wait() and try again; -EIO if the object is lost; -EINVAL if
- * it is offered; -EACCES if it is not accessible to the CPU; -ENOSPC if it is a
- * linear object that is scanned out where the CPU has no view; -EBUSY if it is
- * scanned out and has no swizzling range; or another error of its eviction.
+ * it is offered; -EACCES if it is not accessible to the CPU; -ENOSPC if the CPU has
+ * no view of it in its place and it may not be evicted, or is a linear object
+ * that is scanned out; -EBUSY if it is scanned out and has no swizzling range;
+ * or another error of its eviction.
  */
-int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw)
+int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw, bool evict)
 {
 	struct tessera_device *tdev = to_tessera_device(bo->tbo.base.dev);
 	int ret;
@@ -71,7 +73,7 @@ int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw
 	 * A linear object that is scanned out cannot be evicted, even if the
 	 * CPU has no view of it (ERR-28).
 	 */
-	if (ret == -ENOSPC &&
+	if (ret == -ENOSPC && evict &&
 	    (bo->layout != DRM_TESSERA_LAYOUT_LINEAR || !tessera_bo_is_immovable(bo)))
 		ret = tessera_victims_evict(bo, TESSERA_EVICT_CPU);
 	if (ret)
@@ -216,7 +218,7 @@ static int access_bytes(struct tessera_bo *bo, u64 offset, void *buf, int len, b
 
 	for (; !ret && len; offset += part, buf += part, len -= part) {
 		part = min_t(int, len, PAGE_SIZE - offset_in_page(offset));
-		ret = tessera_access_prepare(bo, offset >> PAGE_SHIFT, 1, bo->locks.raw) ?:
+		ret = tessera_access_prepare(bo, offset >> PAGE_SHIFT, 1, bo->locks.raw, true) ?:
 		      tessera_cpu_window_show(bo, offset >> PAGE_SHIFT);
 		if (ret)
 			break;

@@ -88,7 +88,7 @@ int tessera_ioctl_lock2(struct drm_device *drm, void *data, struct drm_file *fil
 int tessera_ioctl_unlock2(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* cpu/access.c */
-int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw);
+int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw, bool evict);
 int tessera_access_wait(struct tessera_bo *bo);
 int tessera_access_wait_killable(struct tessera_bo *bo);
 int tessera_access_settle(struct tessera_bo *bo, u32 timeout_ms);

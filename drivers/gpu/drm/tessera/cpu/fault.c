@@ -63,7 +63,7 @@ static pgprot_t cpu_fault_prot(struct tessera_bo *bo, const struct vm_fault *vmf
 static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_fault_t *fault)
 {
 	u64 page = vmf_to_page(bo, vmf), pages;
-	int ret = tessera_access_prepare(bo, page, 1, bo->locks.raw) ?:
+	int ret = tessera_access_prepare(bo, page, 1, bo->locks.raw, true) ?:
 		  tessera_cpu_window_show(bo, page);
 
 	switch (ret) {

@@ -31,7 +31,9 @@
 			 DRM_TESSERA_LOCK_DONT_WAIT | \
 			 DRM_TESSERA_LOCK_IGNORE_SYNC | \
 			 DRM_TESSERA_LOCK_DISCARD | \
-			 DRM_TESSERA_LOCK_ACQUIRE_RANGE)
+			 DRM_TESSERA_LOCK_ACQUIRE_RANGE | \
+			 DRM_TESSERA_LOCK_DO_NOT_EVICT | \
+			 DRM_TESSERA_LOCK_REUSE)
 
 /* ---- Lock ---------------------------------------------------------------- */
 
@@ -43,8 +45,9 @@ static int lock_check_flags(struct tessera_device *tdev, u32 flags)
 	if (tessera_ioctl_bad(tdev, flags & ~LOCK_FLAGS) ||
 	    tessera_ioctl_bad(tdev, (flags & read_only) &&
 			      (flags & (DRM_TESSERA_LOCK_WRITE_ONLY | discard))) ||
-	    tessera_ioctl_bad(tdev, (flags & discard) &&
-			      (flags & DRM_TESSERA_LOCK_IGNORE_SYNC)))
+	    tessera_ioctl_bad(tdev, (flags & DRM_TESSERA_LOCK_IGNORE_SYNC) &&
+			      (flags & (discard | DRM_TESSERA_LOCK_DO_NOT_EVICT))) ||
+	    tessera_ioctl_bad(tdev, (flags & DRM_TESSERA_LOCK_REUSE) && !(flags & discard)))
 		return -EINVAL;
 
 	return 0;
@@ -108,17 +111,21 @@ static int lock_wait_jobs(struct tessera_bo *bo, u32 flags)
 /* -ENXIO: call tessera_locks_open() for @file and try again. */
 static int lock_reserved(struct tessera_bo *bo, struct drm_file *file, u32 flags)
 {
-	bool raw = bo->layout != DRM_TESSERA_LAYOUT_LINEAR &&
-		   !(flags & DRM_TESSERA_LOCK_ACQUIRE_RANGE);
+	bool range = flags & DRM_TESSERA_LOCK_ACQUIRE_RANGE;
+	bool swizzled = bo->layout != DRM_TESSERA_LAYOUT_LINEAR;
+	bool raw = swizzled && !range;
 	int ret = 0, idx;
 
 	if (!drm_dev_enter(bo->tbo.base.dev, &idx))
 		return -ENODEV;
-	if (tessera_locks_conflict(bo, raw))
+	if (swizzled && range && tessera_bo_is_in_vm(bo))
+		ret = -EOPNOTSUPP;
+	else if (tessera_locks_conflict(bo, raw))
 		ret = -EBUSY;
 	/* Without synchronisation the fault handler waits for moves. */
 	else if (!(flags & DRM_TESSERA_LOCK_IGNORE_SYNC))
-		ret = tessera_access_prepare(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT, raw);
+		ret = tessera_access_prepare(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT, raw,
+					     !(flags & DRM_TESSERA_LOCK_DO_NOT_EVICT));
 	if (!ret)
 		tessera_coherence_for_cpu(bo, false);
 	if (!ret)
@@ -215,24 +222,60 @@ static struct tessera_bo *instance_create(struct tessera_bo *old,
 	return new;
 }
 
-/* Continue with a new object that no other client knows. */
+/* An idle instance under the caller's own handle of it, or NULL. */
+static struct tessera_bo *instance_reuse(struct tessera_bo *old, struct drm_file *file,
+					 u32 *handle)
+{
+	struct tessera_bo *bo, *named;
+
+	while ((bo = tessera_renamed_reuse(tessera_bo_device(old), &old->instance, file,
+					   handle))) {
+		/* The handle may have been closed, and given to another object. */
+		named = tessera_bo_lookup(file, *handle);
+		tessera_bo_put(bo);
+		if (named == bo)
+			return named;
+		if (named)
+			tessera_bo_put(named);
+	}
+
+	return NULL;
+}
+
+/*
+ * Continue with an idle instance, or with a new object that no other client
+ * knows. Wait for the object's own jobs if it has too many instances.
+ */
 static int lock_renamed(struct tessera_bo *old, struct drm_file *file,
 			struct tessera_paging_queue *queue, struct drm_tessera_lock *args)
 {
-	struct tessera_bo *new = instance_create(old, queue);
-	u32 old_handle = args->handle;
-	int ret;
+	struct tessera_device *tdev = tessera_bo_device(old);
+	struct drm_tessera_lock renamed = *args;
+	struct tessera_bo *new = NULL;
+	bool created;
+	int ret = 0;
 
-	if (IS_ERR(new))
-		return PTR_ERR(new);
-	ret = drm_gem_handle_create(file, &new->tbo.base, &args->handle);
-	if (!ret) {
-		ret = lock_object(new, file, args);
-		if (ret)
-			drm_gem_handle_delete(file, args->handle);
+	if (args->flags & DRM_TESSERA_LOCK_REUSE)
+		new = instance_reuse(old, file, &renamed.handle);
+	created = !new;
+	if (created) {
+		new = instance_create(old, queue);
+		if (new == ERR_PTR(-EBUSY))
+			return lock_object(old, file, args);
+		if (IS_ERR(new))
+			return PTR_ERR(new);
+		ret = drm_gem_handle_create(file, &new->tbo.base, &renamed.handle);
 	}
-	if (ret)
-		args->handle = old_handle;
+	if (!ret) {
+		tessera_renamed_name(tdev, &new->instance, file, renamed.handle);
+		ret = lock_object(new, file, &renamed);
+		if (ret && created)
+			drm_gem_handle_delete(file, renamed.handle);
+	}
+	if (!ret) {
+		tessera_renamed_name(tdev, &old->instance, file, args->handle);
+		*args = renamed;
+	}
 	tessera_bo_put(new);
 
 	return ret;

@@ -48,7 +48,7 @@ static int lock2_prepare(struct tessera_bo *bo, bool raw)
 
 	if (tessera_bo_shows_pages_only(bo))
 		return lock2_leave_memory(bo);
-	ret = tessera_access_prepare(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT, raw);
+	ret = tessera_access_prepare(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT, raw, true);
 
 	/* Moves are still under way; the fault handler waits for them. */
 	return ret == -EINPROGRESS ? 0 : ret;

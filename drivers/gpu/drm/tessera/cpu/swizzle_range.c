@@ -127,8 +127,10 @@ int tessera_swizzle_range_init(struct tessera_device *tdev)
 
 /**
  * tessera_swizzle_range_serves() - ask whether ranges can show an object
- * @bo: the object
+ * @bo: the object, reservation held
  * @seg: the segment that it is in, or NULL
+ *
+ * An object that a VM maps takes no range (SWZ-33).
  *
  * Return: true if they can, given enough free ranges.
  */
@@ -136,7 +138,7 @@ bool tessera_swizzle_range_serves(struct tessera_bo *bo, const struct tessera_se
 {
 	return tessera_bo_device(bo)->swizzle_ranges && seg &&
 	       (seg->flags & TSR_SEGF_SWIZZLE_RANGES) &&
-	       bo->layout != DRM_TESSERA_LAYOUT_LINEAR;
+	       bo->layout != DRM_TESSERA_LAYOUT_LINEAR && !tessera_bo_is_in_vm(bo);
 }
 
 /* ---- Parts --------------------------------------------------------------- */

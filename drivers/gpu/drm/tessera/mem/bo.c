@@ -159,7 +159,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	 * The object has no DMA mappings any more, so unplug need not find it.
 	 */
 	registry_remove(tdev->registry, bo->id);
-	tessera_renamed_put(&bo->instance);
+	tessera_renamed_put(tdev, &bo->instance);
 	drm_gem_object_release(&tbo->base);
 	if (bo->sharing.dmabuf)
 		dma_buf_put(bo->sharing.dmabuf);

@@ -65,12 +65,26 @@ struct tessera_renamed_instance {
 	 * numbers
 	 */
 	u32 number;
+	/** @node: in the renamed set */
+	struct list_head node;
+	/**
+	 * @file: the open file that may get it again by a discard, or NULL.
+	 * Only compared, never dereferenced
+	 */
+	struct drm_file *file;
+	/** @handle: the name that @file had for it, maybe closed since */
+	u32 handle;
 };
 
 int tessera_renamed_replace(struct tessera_device *tdev, struct tessera_renamed_instance *old,
 			    struct tessera_renamed_instance *new);
+void tessera_renamed_name(struct tessera_device *tdev, struct tessera_renamed_instance *instance,
+			  struct drm_file *file, u32 handle);
+struct tessera_bo *tessera_renamed_reuse(struct tessera_device *tdev,
+					 struct tessera_renamed_instance *old,
+					 struct drm_file *file, u32 *handle);
 bool tessera_renamed_is_old(struct tessera_device *tdev, struct tessera_renamed_instance *instance);
-void tessera_renamed_put(struct tessera_renamed_instance *instance);
+void tessera_renamed_put(struct tessera_device *tdev, struct tessera_renamed_instance *instance);
 
 void tessera_renamed_lock(struct tessera_device *tdev);
 void tessera_renamed_unlock(struct tessera_device *tdev);

@@ -9,19 +9,29 @@
  * instance, older ones must not be listed any more (LOCK-26), because that
  * would bring back discarded contents.
  *
+ * A set has a limited number of instances. A client may keep the handles of old
+ * instances and ask for one that no job uses any more. It gets that instance
+ * under its handle and with a new number (LOCK-29).
+ *
  * One mutex per device protects all numbers, and the renamed set of each
  * object. Only calls that concern replaced objects take it. It is a leaf.
  */
 
-#include <linux/kref.h>
+#include <linux/dma-resv.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 
 #include "mem/mem.h"
 #include "tessera_device.h"
 
+/* Instances of a set at a time, those that only jobs use included. */
+#define MAX_INSTANCES	64
+
 struct tessera_renamed_set {
-	struct kref ref;
+	/* Instances, in the order of their numbers. */
+	struct list_head instances;
+	u32 num;
 	/*
 	 * The highest number given, the highest number that a submission used,
 	 * and the highest number seen so far in the list being checked.
@@ -31,37 +41,29 @@ struct tessera_renamed_set {
 	u32 listed;
 };
 
-static void renamed_set_free(struct kref *ref)
+static void set_add_locked(struct tessera_renamed_set *set,
+			   struct tessera_renamed_instance *instance)
 {
-	kfree(container_of(ref, struct tessera_renamed_set, ref));
+	WRITE_ONCE(instance->set, set);
+	list_add_tail(&instance->node, &set->instances);
+	set->num++;
 }
 
-static struct tessera_renamed_set *renamed_set_create(void)
-{
-	struct tessera_renamed_set *set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
-
-	if (set)
-		kref_init(&set->ref);
-
-	return set;
-}
-
+/* @spare: for an object that was never replaced */
 static int replace_locked(struct tessera_renamed_instance *old,
-			  struct tessera_renamed_instance *new)
+			  struct tessera_renamed_instance *new,
+			  struct tessera_renamed_set *spare)
 {
-	struct tessera_renamed_set *set = old->set;
-
-	if (!set) {
-		set = renamed_set_create();
-		if (!set)
-			return -ENOMEM;
-		WRITE_ONCE(old->set, set);
+	if (!old->set) {
+		INIT_LIST_HEAD(&spare->instances);
+		set_add_locked(spare, old);
 	}
-	if (old->number < set->used || set->newest == U32_MAX)
+	if (old->number < old->set->used || old->set->newest == U32_MAX)
 		return -EINVAL;
-	kref_get(&set->ref);
-	new->number = ++set->newest;
-	WRITE_ONCE(new->set, set);
+	if (old->set->num == MAX_INSTANCES)
+		return -EBUSY;
+	new->number = ++old->set->newest;
+	set_add_locked(old->set, new);
 
 	return 0;
 }
@@ -73,18 +75,103 @@ static int replace_locked(struct tessera_renamed_instance *old,
  * @new: instance of the new object, which is not published yet
  *
  * Return: 0; -EINVAL if a newer instance than @old was used, or all numbers are
- * used up; or -ENOMEM.
+ * used up; -EBUSY if the set has as many instances as it may have; or -ENOMEM.
  */
 int tessera_renamed_replace(struct tessera_device *tdev, struct tessera_renamed_instance *old,
 			    struct tessera_renamed_instance *new)
 {
+	struct tessera_renamed_set *spare = NULL;
 	int ret;
 
+	if (!READ_ONCE(old->set)) {
+		spare = kzalloc(sizeof(*spare), GFP_KERNEL_ACCOUNT);
+		if (!spare)
+			return -ENOMEM;
+	}
 	tessera_renamed_lock(tdev);
-	ret = replace_locked(old, new);
+	ret = replace_locked(old, new, spare);
+	if (old->set == spare)
+		spare = NULL;
 	tessera_renamed_unlock(tdev);
+	kfree(spare);
 
 	return ret;
+}
+
+/**
+ * tessera_renamed_name() - record under which handle a discard may return an
+ * object
+ * @tdev: the device
+ * @instance: instance of the object, in a renamed set
+ * @file: the open file
+ * @handle: its handle of the object
+ */
+void tessera_renamed_name(struct tessera_device *tdev, struct tessera_renamed_instance *instance,
+			  struct drm_file *file, u32 handle)
+{
+	tessera_renamed_lock(tdev);
+	instance->file = file;
+	instance->handle = handle;
+	tessera_renamed_unlock(tdev);
+}
+
+/* Nothing depends on the bytes of the object, except its client. */
+static bool is_idle(struct tessera_bo *bo)
+{
+	return !READ_ONCE(bo->locks.held) && !READ_ONCE(bo->tbo.base.dma_buf) &&
+	       !tessera_bo_is_offered(bo) && !atomic_read(&bo->lost) &&
+	       !tessera_bo_is_immovable(bo) && !tessera_bo_is_in_vm(bo) &&
+	       dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP);
+}
+
+static struct tessera_bo *reuse_locked(struct tessera_renamed_set *set, struct drm_file *file)
+{
+	struct tessera_renamed_instance *instance;
+
+	list_for_each_entry(instance, &set->instances, node) {
+		struct tessera_bo *bo = container_of(instance, struct tessera_bo, instance);
+
+		if (instance->file != file || !is_idle(bo) ||
+		    !kref_get_unless_zero(&bo->tbo.base.refcount))
+			continue;
+		instance->file = NULL;
+		instance->number = ++set->newest;
+		list_move_tail(&instance->node, &set->instances);
+
+		return bo;
+	}
+
+	return NULL;
+}
+
+/**
+ * tessera_renamed_reuse() - make an idle instance the newest
+ * @tdev: the device
+ * @old: instance of the object that is replaced
+ * @file: the open file that has a handle of the idle one
+ * @handle: receives the handle, which may have been closed
+ *
+ * The client synchronises its own threads: a job that another thread submits
+ * meanwhile may use the instance.
+ *
+ * Return: the object with a reference, or NULL if there is none.
+ */
+struct tessera_bo *tessera_renamed_reuse(struct tessera_device *tdev,
+					 struct tessera_renamed_instance *old,
+					 struct drm_file *file, u32 *handle)
+{
+	struct tessera_renamed_set *set;
+	struct tessera_bo *bo = NULL;
+
+	tessera_renamed_lock(tdev);
+	set = old->set;
+	if (set && old->number >= set->used && set->newest < U32_MAX)
+		bo = reuse_locked(set, file);
+	if (bo)
+		*handle = bo->instance.handle;
+	tessera_renamed_unlock(tdev);
+
+	return bo;
 }
 
 /**
@@ -108,13 +195,22 @@ bool tessera_renamed_is_old(struct tessera_device *tdev, struct tessera_renamed_
 }
 
 /**
- * tessera_renamed_put() - drop the reference of an object to its renamed set
+ * tessera_renamed_put() - take an object out of its renamed set
+ * @tdev: the device
  * @instance: instance of the object, which is being destroyed
  */
-void tessera_renamed_put(struct tessera_renamed_instance *instance)
+void tessera_renamed_put(struct tessera_device *tdev, struct tessera_renamed_instance *instance)
 {
-	if (instance->set)
-		kref_put(&instance->set->ref, renamed_set_free);
+	struct tessera_renamed_set *set = instance->set;
+
+	if (!set)
+		return;
+	tessera_renamed_lock(tdev);
+	list_del(&instance->node);
+	if (--set->num)
+		set = NULL;
+	tessera_renamed_unlock(tdev);
+	kfree(set);
 }
 
 /**

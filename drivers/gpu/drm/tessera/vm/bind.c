@@ -31,6 +31,7 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
+#include "cpu/cpu.h"
 #include "debug/debug.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
@@ -566,6 +567,15 @@ static struct dma_fence *bind_apply(struct bind *bind)
 	return fence;
 }
 
+/* The CPU sees no object of a VM through swizzling ranges (SWZ-33). */
+static void leave_ranges(struct tessera_bo *bo)
+{
+	if (!bo->window.num_ranges)
+		return;
+	ttm_bo_unmap_virtual(&bo->tbo);
+	tessera_swizzle_range_release(bo);
+}
+
 static int bind_locked(struct bind *bind, struct drm_exec *exec, struct dma_fence **done)
 {
 	struct drm_gem_object *obj;
@@ -574,6 +584,9 @@ static int bind_locked(struct bind *bind, struct drm_exec *exec, struct dma_fenc
 	int ret;
 	u32 i;
 
+	for (i = 0; i < bind->num_ops; i++)
+		if (bind->ops[i].bo)
+			leave_ranges(bind->ops[i].bo);
 	tessera_paging_begin(&bind->batch, bind->vm->pts->queue, 0, NULL);
 	ret = bind_prepare(bind);
 	if (ret) {
