@@ -85,8 +85,7 @@ static void sim_release(void *owner, struct tessera_pt *pt)
 	f->num_alive--;
 }
 
-static void sim_write(void *owner, const struct tessera_pt *pt, u32 first, u32 count, u64 value,
-		      u64 step, bool groups)
+static void sim_changed(void *owner, struct tessera_pt *pt, u32 first, u32 count)
 {
 	struct table *t = container_of(pt, struct table, pt);
 	struct fixture *f = owner;
@@ -95,17 +94,18 @@ static void sim_write(void *owner, const struct tessera_pt *pt, u32 first, u32 c
 	KUNIT_EXPECT_TRUE(f->test, t->alive);
 	KUNIT_EXPECT_GT(f->test, count, 0);
 	KUNIT_ASSERT_LE(f->test, first + count, TSR_PT_ENTRIES);
-	if (groups)
-		KUNIT_EXPECT_EQ(f->test, (first | count) % 16, 0);
-	for (i = 0; i < count; i++)
-		t->mem[first + i] = value + (groups ? i / 16 : i) * step;
+	for (i = first; i < first + count; i++) {
+		t->mem[i] = pt->slot[i];
+		if (pt->slot[i] && !(pt->slot[i] & TSR_PTE_VALID))
+			t->mem[i] = ((struct tessera_pt *)(uintptr_t)pt->slot[i])->entry;
+	}
 	f->writes++;
 }
 
 static const struct tessera_pt_ops sim_ops = {
 	.alloc = sim_alloc,
 	.release = sim_release,
-	.write = sim_write,
+	.changed = sim_changed,
 };
 
 static struct fixture *fixture(struct kunit *test)

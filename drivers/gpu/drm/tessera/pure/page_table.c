@@ -49,11 +49,6 @@ static u64 entry_at(u64 entry, u64 bytes)
 	return entry & TSR_PTE_VALID && !(entry & TSR_PTE_NULL) ? entry + bytes : entry;
 }
 
-static u64 step_of(u64 entry, u64 bytes)
-{
-	return entry_at(entry, bytes) - entry;
-}
-
 /*
  * True if the memory of @entry, mapped at @va, can be mapped by leaves of that
  * size.
@@ -69,17 +64,11 @@ static void stale(struct tessera_pt_tree *tree, u64 first, u64 last)
 	tree->flush_last = max(tree->flush_last, last);
 }
 
-static void write(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 first, u32 count,
-		  u64 value, u64 step)
-{
-	tree->ops->write(tree->owner, pt, first, count, value, step, false);
-}
-
 static void name_table(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 index,
 		       struct tessera_pt *table)
 {
 	slot_set(pt, index, (uintptr_t)table);
-	write(tree, pt, index, 1, table ? table->entry : 0, 0);
+	tree->ops->changed(tree->owner, pt, index, 1);
 }
 
 static struct tessera_pt *new_table(struct tessera_pt_tree *tree, u32 level)
@@ -170,6 +159,24 @@ static struct tessera_pt *blocks_of(struct tessera_pt_tree *tree, u64 va, bool m
 }
 
 /*
+ * Set entries of one table of pages. With TSR_PTE_64K in @entry they are whole
+ * 64 KiB groups, each with sixteen equal entries. Without it they must not be
+ * part of a group, unless all pages of that group are set.
+ */
+static void set_pages(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 first, u32 count,
+		      u64 entry)
+{
+	u32 leaf = entry & TSR_PTE_64K ? GROUP : 1;
+	u32 i;
+
+	if (!count)
+		return;
+	for (i = 0; i < count; i++)
+		slot_set(pt, first + i, entry_at(entry, ALIGN_DOWN(i, leaf) * (u64)TSR_PAGE_SIZE));
+	tree->ops->changed(tree->owner, pt, first, count);
+}
+
+/*
  * Replace the leaf of a whole block by a table of pages with the same
  * translation.
  */
@@ -178,13 +185,10 @@ static int block_to_pages(struct tessera_pt_tree *tree, struct tessera_pt *block
 {
 	u64 entry = blocks->slot[index] & ~TSR_PTE_LEAF;
 	struct tessera_pt *table = new_table(tree, 0);
-	u32 i;
 
 	if (!table)
 		return -ENOMEM;
-	for (i = 0; i < TSR_PT_ENTRIES; i++)
-		slot_set(table, i, entry_at(entry, (u64)i * TSR_PAGE_SIZE));
-	write(tree, table, 0, TSR_PT_ENTRIES, entry, step_of(entry, TSR_PAGE_SIZE));
+	set_pages(tree, table, 0, TSR_PT_ENTRIES, entry);
 	name_table(tree, blocks, index, table);
 	va = ALIGN_DOWN(va, TESSERA_PT_BLOCK);
 	stale(tree, va, va + TESSERA_PT_BLOCK - 1);
@@ -261,36 +265,6 @@ int tessera_pt_prepare(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entr
 EXPORT_SYMBOL_IF_KUNIT(tessera_pt_prepare);
 
 /*
- * Set pages of one table. They must not be part of a 64 KiB group, unless all
- * pages of that group are set.
- */
-static void set_pages(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 first, u32 count,
-		      u64 entry)
-{
-	u32 i;
-
-	if (!count)
-		return;
-	for (i = 0; i < count; i++)
-		slot_set(pt, first + i, entry_at(entry, (u64)i * TSR_PAGE_SIZE));
-	write(tree, pt, first, count, entry, step_of(entry, TSR_PAGE_SIZE));
-}
-
-/* Set whole 64 KiB groups of one table. */
-static void set_groups(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 first, u32 count,
-		       u64 entry)
-{
-	u32 i;
-
-	if (!count)
-		return;
-	entry |= TSR_PTE_64K;
-	for (i = 0; i < count; i++)
-		slot_set(pt, first + i, entry_at(entry, i / GROUP * GROUP_BYTES));
-	tree->ops->write(tree->owner, pt, first, count, entry, step_of(entry, GROUP_BYTES), true);
-}
-
-/*
  * Replace the 64 KiB leaf around @index by pages, if the change begins or ends
  * inside it.
  */
@@ -322,7 +296,7 @@ static void set_in_table(struct tessera_pt_tree *tree, struct tessera_pt *pt, u6
 	}
 	set_pages(tree, pt, first, groups - first, entry);
 	entry = entry_at(entry, (u64)(groups - first) * TSR_PAGE_SIZE);
-	set_groups(tree, pt, groups, behind - groups, entry);
+	set_pages(tree, pt, groups, behind - groups, entry | TSR_PTE_64K);
 	entry = entry_at(entry, (u64)(behind - groups) * TSR_PAGE_SIZE);
 	set_pages(tree, pt, behind, end - behind, entry);
 }
@@ -338,7 +312,7 @@ static void set_block(struct tessera_pt_tree *tree, struct tessera_pt *blocks, u
 	if (entry)
 		entry |= TSR_PTE_LEAF;
 	slot_set(blocks, index, entry);
-	write(tree, blocks, index, 1, entry, 0);
+	tree->ops->changed(tree->owner, blocks, index, 1);
 	if (table)
 		tree->ops->release(tree->owner, table);
 }

@@ -44,12 +44,10 @@ struct tessera_pt_ops {
 	 */
 	void (*release)(void *owner, struct tessera_pt *pt);
 	/**
-	 * @write: write @count entries from @first on to device memory, each
-	 * @step more than the one before; with @groups each value is written
-	 * sixteen times
+	 * @changed: @count entries from @first on, which device memory lacks
+	 * now
 	 */
-	void (*write)(void *owner, const struct tessera_pt *pt, u32 first, u32 count,
-		      u64 value, u64 step, bool groups);
+	void (*changed)(void *owner, struct tessera_pt *pt, u32 first, u32 count);
 };
 
 /**

@@ -115,8 +115,7 @@ static void pts_release(void *owner, struct tessera_pt *pt)
 	tessera_pt_mem_unuse(pts, table->home);
 }
 
-static void pts_write(void *owner, const struct tessera_pt *pt, u32 first, u32 count,
-		      u64 value, u64 step, bool groups)
+static void pts_changed(void *owner, struct tessera_pt *pt, u32 first, u32 count)
 {
 	struct tessera_pt_page *table = to_tessera_pt_page(pt);
 	struct tessera_page_tables *pts = owner;
@@ -134,7 +133,7 @@ static void pts_write(void *owner, const struct tessera_pt *pt, u32 first, u32 c
 static const struct tessera_pt_ops pts_ops = {
 	.alloc = pts_alloc,
 	.release = pts_release,
-	.write = pts_write,
+	.changed = pts_changed,
 };
 
 /* The TLBs may hold entries of another VM, or of tables that have moved. */
