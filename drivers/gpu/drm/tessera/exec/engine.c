@@ -142,7 +142,11 @@ static int tessera_engine_init(struct tessera_device *tdev, u32 id)
 		return ret;
 	tdev->engines[id] = engine;
 
-	return tessera_irq_request_engine(tdev, id, tessera_engine_irq, engine);
+	/* Without memory for its name the interrupt has that of the device. */
+	return tessera_irq_request(tdev, TSR_VECTOR_ENGINE(id),
+				   devm_kasprintf(tdev->drm.dev, GFP_KERNEL, "tessera-%s",
+						  engine->name),
+				   tessera_engine_irq, engine);
 }
 
 /**

@@ -131,9 +131,8 @@ void tessera_device_put(struct tessera_device *tdev);
 typedef void (*tessera_irq_fn_t)(void *data);
 
 int tessera_irq_init(struct tessera_device *tdev);
-int tessera_irq_request_engine(struct tessera_device *tdev, u32 engine,
-			       tessera_irq_fn_t fn, void *data);
-int tessera_irq_request_display(struct tessera_device *tdev, tessera_irq_fn_t fn, void *data);
+int tessera_irq_request(struct tessera_device *tdev, u32 vector, const char *name,
+			tessera_irq_fn_t fn, void *data);
 void tessera_irq_sync_display(struct tessera_device *tdev);
 void tessera_irq_on_event(struct tessera_device *tdev, u32 event,
 			  tessera_irq_fn_t fn, void *data);

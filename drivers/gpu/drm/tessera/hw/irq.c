@@ -32,12 +32,10 @@
 struct tessera_irq_source {
 	tessera_irq_fn_t fn;
 	void *data;
-	char name[24];
 };
 
 struct tessera_irq {
-	struct tessera_irq_source engine[TSR_MAX_ENGINES];
-	struct tessera_irq_source display;
+	struct tessera_irq_source vector[TSR_NUM_VECTORS];
 	struct tessera_irq_source event[TESSERA_NUM_EVENTS];
 	/* Serialises pings; a leaf. */
 	struct mutex ping_lock;
@@ -127,47 +125,27 @@ int tessera_irq_init(struct tessera_device *tdev)
 }
 
 /**
- * tessera_irq_request_engine() - set the callback of an engine's vector
+ * tessera_irq_request() - set the callback of the vector of an engine or the
+ * display
  * @tdev: the device
- * @engine: the engine
+ * @vector: TSR_VECTOR_*
+ * @name: for /proc/interrupts, valid as long as the device is bound
  * @fn: called at each interrupt, from now on
  * @data: argument of @fn
  *
  * Return: 0 or a negative error.
  */
-int tessera_irq_request_engine(struct tessera_device *tdev, u32 engine,
-			       tessera_irq_fn_t fn, void *data)
+int tessera_irq_request(struct tessera_device *tdev, u32 vector, const char *name,
+			tessera_irq_fn_t fn, void *data)
 {
-	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
-	struct tessera_irq_source *source = &tdev->irq->engine[engine];
-
-	source->fn = fn;
-	source->data = data;
-	snprintf(source->name, sizeof(source->name), "tessera-engine%u", engine);
-
-	return devm_request_irq(tdev->drm.dev,
-				pci_irq_vector(pdev, TSR_VECTOR_ENGINE(engine)),
-				tessera_irq_source_handler, 0, source->name, source);
-}
-
-/**
- * tessera_irq_request_display() - set the callback of the display's vector
- * @tdev: the device
- * @fn: called at each interrupt, from now on
- * @data: argument of @fn
- *
- * Return: 0 or a negative error.
- */
-int tessera_irq_request_display(struct tessera_device *tdev, tessera_irq_fn_t fn, void *data)
-{
-	struct tessera_irq_source *source = &tdev->irq->display;
+	struct tessera_irq_source *source = &tdev->irq->vector[vector];
+	struct device *dev = tdev->drm.dev;
 
 	source->fn = fn;
 	source->data = data;
 
-	return devm_request_irq(tdev->drm.dev,
-				pci_irq_vector(to_pci_dev(tdev->drm.dev), TSR_VECTOR_DISPLAY),
-				tessera_irq_source_handler, 0, "tessera-display", source);
+	return devm_request_irq(dev, pci_irq_vector(to_pci_dev(dev), vector),
+				tessera_irq_source_handler, 0, name, source);
 }
 
 /**

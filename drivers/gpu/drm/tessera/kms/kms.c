@@ -281,7 +281,7 @@ int tessera_kms_init(struct tessera_device *tdev)
 	if (ret)
 		return ret;
 	drm_mode_config_reset(drm);
-	ret = tessera_irq_request_display(tdev, kms_interrupt, tdev);
+	ret = tessera_irq_request(tdev, TSR_VECTOR_DISPLAY, "tessera-display", kms_interrupt, tdev);
 	if (ret)
 		return ret;
 	tessera_panic_init(tdev);
