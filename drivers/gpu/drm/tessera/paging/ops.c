@@ -286,6 +286,20 @@ int tessera_paging_map(struct tessera_paging_batch *batch,
 	return 0;
 }
 
+/* Append a command that takes no time, and its record. */
+static int paging_command(struct tessera_paging_batch *batch, const u32 *words, u32 dwords,
+			  const struct tessera_paging_record *record)
+{
+	struct tessera_paging_job *pjob = tessera_paging_job_for(batch, dwords * sizeof(u32), 0);
+
+	if (IS_ERR(pjob))
+		return PTR_ERR(pjob);
+	tessera_paging_emit(pjob, words, dwords);
+	tessera_paging_note(pjob, record);
+
+	return 0;
+}
+
 /**
  * tessera_paging_unmap() - map the dummy page in a range of an aperture or a
  * UMA segment (PAGE-9)
@@ -299,22 +313,13 @@ int tessera_paging_map(struct tessera_paging_batch *batch,
 int tessera_paging_unmap(struct tessera_paging_batch *batch,
 			 const struct tessera_segment *seg, u64 offset, u64 bytes)
 {
-	struct tessera_paging_job *pjob;
-
-	pjob = tessera_paging_job_for(batch, TSR_UNMAP_APERTURE_DWORDS * sizeof(u32), 0);
-	if (IS_ERR(pjob))
-		return PTR_ERR(pjob);
-
-	tessera_paging_emit(pjob, (u32 []) {
+	return paging_command(batch, (u32 []) {
 		TSR_PKT_HEADER(TSR_OP_UNMAP_APERTURE, 0, TSR_UNMAP_APERTURE_DWORDS),
 		seg->id, offset >> TSR_PAGE_SHIFT, bytes >> TSR_PAGE_SHIFT,
-	}, TSR_UNMAP_APERTURE_DWORDS);
-	tessera_paging_note(pjob, &(struct tessera_paging_record) {
+	}, TSR_UNMAP_APERTURE_DWORDS, &(struct tessera_paging_record) {
 		.kind = TESSERA_PAGING_UNMAP, .src_segment = seg->id,
 		.src_offset = offset, .size = bytes,
 	});
-
-	return 0;
 }
 
 /**
@@ -332,27 +337,19 @@ int tessera_paging_unmap(struct tessera_paging_batch *batch,
 int tessera_paging_mark(struct tessera_paging_batch *batch,
 			const struct tessera_segment *seg, u64 offset, u64 bytes, u32 mark)
 {
-	struct tessera_paging_job *pjob;
 	u64 addr = seg->base + offset;
 
 	if (!bytes || !(batch->tdev->info.caps & TSR_CAP_STRICT))
 		return 0;
 
-	pjob = tessera_paging_job_for(batch, TSR_MARK_DWORDS * sizeof(u32), 0);
-	if (IS_ERR(pjob))
-		return PTR_ERR(pjob);
-
-	tessera_paging_emit(pjob, (u32 []) {
+	return paging_command(batch, (u32 []) {
 		TSR_PKT_HEADER(TSR_OP_MARK, 0, TSR_MARK_DWORDS), mark,
 		lower_32_bits(addr), upper_32_bits(addr),
 		lower_32_bits(bytes), upper_32_bits(bytes),
-	}, TSR_MARK_DWORDS);
-	tessera_paging_note(pjob, &(struct tessera_paging_record) {
+	}, TSR_MARK_DWORDS, &(struct tessera_paging_record) {
 		.kind = TESSERA_PAGING_MARK, .dst_segment = seg->id,
 		.dst_offset = offset, .size = bytes, .flags = mark,
 	});
-
-	return 0;
 }
 
 /**
@@ -370,16 +367,8 @@ int tessera_paging_mark(struct tessera_paging_batch *batch,
 int tessera_paging_discard(struct tessera_paging_batch *batch,
 			   const struct tessera_segment *seg, u64 offset, u64 bytes)
 {
-	struct tessera_paging_job *pjob;
-
-	pjob = tessera_paging_job_for(batch, 0, 0);
-	if (IS_ERR(pjob))
-		return PTR_ERR(pjob);
-
-	tessera_paging_note(pjob, &(struct tessera_paging_record) {
+	return paging_command(batch, NULL, 0, &(struct tessera_paging_record) {
 		.kind = TESSERA_PAGING_DISCARD, .src_segment = seg->id,
 		.src_offset = offset, .size = bytes,
 	});
-
-	return 0;
 }
