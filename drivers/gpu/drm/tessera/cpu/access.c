@@ -237,7 +237,7 @@ static int access_try(struct tessera_bo *bo, u64 offset, void *buf, int len, boo
 {
 	int ret, idx;
 
-	ret = tessera_bo_enter(bo, &idx);
+	ret = tessera_bo_enter(bo, true, &idx);
 	if (ret)
 		return ret;
 	ret = access_bytes(bo, offset, buf, len, write);

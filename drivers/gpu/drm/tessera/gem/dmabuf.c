@@ -49,7 +49,7 @@ static int dmabuf_pin(struct tessera_bo *bo)
 {
 	int ret, idx;
 
-	ret = tessera_bo_enter(bo, &idx);
+	ret = tessera_bo_enter(bo, true, &idx);
 	if (ret)
 		return ret;
 	ret = tessera_residency_pin(bo);
@@ -75,7 +75,7 @@ static int attach_dynamic(struct tessera_bo *bo, struct dma_buf_attachment *atta
 	lending = kzalloc(sizeof(*lending), GFP_KERNEL_ACCOUNT);
 	if (!lending)
 		return -ENOMEM;
-	ret = tessera_bo_enter(bo, &idx);
+	ret = tessera_bo_enter(bo, true, &idx);
 	if (ret) {
 		kfree(lending);
 		return ret;

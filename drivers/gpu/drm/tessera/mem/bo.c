@@ -567,46 +567,27 @@ bool tessera_bo_next_dying(struct tessera_device *tdev, u32 *id, struct tessera_
 	return found;
 }
 
-static int enter_locked(struct tessera_bo *bo, int *idx)
-{
-	if (drm_dev_enter(bo->tbo.base.dev, idx))
-		return 0;
-	dma_resv_unlock(bo->tbo.base.resv);
-
-	return -ENODEV;
-}
-
 /**
  * tessera_bo_enter() - lock an object for an operation that needs the device
  * @bo: the object, reservation not held
+ * @interruptible: end the wait on a signal
  * @idx: receives the index for tessera_bo_exit()
  *
  * Return: 0 with its reservation held, inside drm_dev_enter(); -ENODEV if the
  * device is unplugged; or -EINTR.
  */
-int tessera_bo_enter(struct tessera_bo *bo, int *idx)
+int tessera_bo_enter(struct tessera_bo *bo, bool interruptible, int *idx)
 {
-	int ret;
+	int ret = interruptible ? dma_resv_lock_interruptible(bo->tbo.base.resv, NULL) :
+				  dma_resv_lock(bo->tbo.base.resv, NULL);
 
-	ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+	if (ret)
+		return ret;
+	if (drm_dev_enter(bo->tbo.base.dev, idx))
+		return 0;
+	dma_resv_unlock(bo->tbo.base.resv);
 
-	return ret ?: enter_locked(bo, idx);
-}
-
-/**
- * tessera_bo_enter_uninterruptible() - lock an object for an operation that
- * signals must not interrupt
- * @bo: the object, reservation not held
- * @idx: receives the index for tessera_bo_exit()
- *
- * Return: 0 with its reservation held, inside drm_dev_enter(); or -ENODEV if
- * the device is unplugged.
- */
-int tessera_bo_enter_uninterruptible(struct tessera_bo *bo, int *idx)
-{
-	dma_resv_lock(bo->tbo.base.resv, NULL);
-
-	return enter_locked(bo, idx);
+	return -ENODEV;
 }
 
 /**

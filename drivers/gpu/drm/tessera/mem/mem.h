@@ -578,8 +578,7 @@ struct tessera_placement *tessera_bo_placement(struct tessera_bo *bo);
 u64 tessera_bo_segment_offset(struct tessera_bo *bo);
 u64 tessera_bo_gpu_addr(struct tessera_bo *bo);
 
-int tessera_bo_enter(struct tessera_bo *bo, int *idx);
-int tessera_bo_enter_uninterruptible(struct tessera_bo *bo, int *idx);
+int tessera_bo_enter(struct tessera_bo *bo, bool interruptible, int *idx);
 void tessera_bo_exit(struct tessera_bo *bo, int idx);
 
 u32 tessera_bo_page_segments(const struct tessera_bo *bo, bool write);

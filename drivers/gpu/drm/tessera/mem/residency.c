@@ -506,8 +506,7 @@ int tessera_residency_request_pages(struct tessera_bo *bo, bool interruptible)
 
 	if (bo->sharing.dmabuf)
 		return ask_exporter(bo, interruptible);
-	ret = interruptible ? tessera_bo_enter(bo, &idx) :
-			      tessera_bo_enter_uninterruptible(bo, &idx);
+	ret = tessera_bo_enter(bo, interruptible, &idx);
 	if (ret)
 		return ret;
 	tessera_ttm_revoke_imports(bo);

@@ -188,7 +188,7 @@ static int pin_try(struct scanout *scanout)
 	struct tessera_bo *bo = scanout->bo;
 	int ret, idx;
 
-	ret = tessera_bo_enter(bo, &idx);
+	ret = tessera_bo_enter(bo, true, &idx);
 	if (ret)
 		return ret;
 	ret = pin_locked(scanout);
