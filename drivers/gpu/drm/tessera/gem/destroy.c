@@ -183,8 +183,7 @@ static int destroy_handle_of(struct drm_file *file, u32 handle, struct tessera_b
 	struct tessera_bo *now = tessera_bo_lookup(file, handle);
 	int ret = now == bo ? tessera_destroy_handle(file, handle) : -ENOENT;
 
-	if (now)
-		tessera_bo_put(now);
+	tessera_bo_put(now);
 
 	return ret;
 }

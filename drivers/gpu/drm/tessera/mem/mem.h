@@ -454,7 +454,8 @@ static inline void tessera_bo_get(struct tessera_bo *bo)
 
 static inline void tessera_bo_put(struct tessera_bo *bo)
 {
-	drm_gem_object_put(&bo->tbo.base);
+	if (bo)
+		drm_gem_object_put(&bo->tbo.base);
 }
 
 static inline u64 tessera_bo_bytes(const struct tessera_bo *bo)

@@ -551,8 +551,7 @@ int tessera_residency_unblock(struct tessera_device *tdev, struct tessera_blocke
 void tessera_blocker_clear(struct tessera_blocker *blocker)
 {
 	tessera_fences_fini(&blocker->foreign);
-	if (blocker->bo)
-		tessera_bo_put(blocker->bo);
+	tessera_bo_put(blocker->bo);
 	*blocker = (struct tessera_blocker) { };
 }
 

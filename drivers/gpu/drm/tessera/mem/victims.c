@@ -115,8 +115,7 @@ void tessera_victims_put(struct tessera_blocks *blocks)
 	u32 i;
 
 	for (i = 0; i < blocks->num; i++) {
-		if (blocks->block[i].bo)
-			tessera_bo_put(blocks->block[i].bo);
+		tessera_bo_put(blocks->block[i].bo);
 		cond_resched();
 	}
 	kvfree(blocks->block);
@@ -308,8 +307,7 @@ int tessera_victims_rank(u64 want, struct tessera_blocks *blocks)
  */
 void tessera_victims_clear(struct tessera_space_rules *rules)
 {
-	if (rules->contended)
-		tessera_bo_put(rules->contended);
+	tessera_bo_put(rules->contended);
 	rules->contended = NULL;
 	dma_fence_put(rules->fence);
 	rules->fence = NULL;

@@ -212,8 +212,7 @@ void tessera_request_fini(struct tessera_request *req)
 	tessera_syncs_fini(&req->syncs);
 	if (req->bos)
 		for (i = 0; i < req->list.num_allocs; i++)
-			if (req->bos[i])
-				tessera_bo_put(req->bos[i]);
+			tessera_bo_put(req->bos[i]);
 	kvfree(req->bos);
 	kvfree(req->allocs);
 	kvfree(req->uses);

@@ -321,8 +321,7 @@ void tessera_split_model_fini(struct tessera_split_model *model)
 	u32 i;
 
 	for (i = 0; i < model->in.n_blocks; i++)
-		if (model->block_bos[i])
-			tessera_bo_put(model->block_bos[i]);
+		tessera_bo_put(model->block_bos[i]);
 	kvfree(model->allocs);
 	kvfree(model->placed);
 	kvfree(model->blocks);

@@ -145,8 +145,7 @@ static void op_fini(struct bind_op *op)
 		drm_gpuvm_bo_put(op->vm_bo);
 		dma_resv_unlock(op->bo->tbo.base.resv);
 	}
-	if (op->bo)
-		tessera_bo_put(op->bo);
+	tessera_bo_put(op->bo);
 	kfree(op->mapping);
 	kfree(op->prev);
 	kfree(op->next);

@@ -629,8 +629,7 @@ static void check_handles(struct tessera_resident_set *set, const u32 *handles,
 		now = tessera_bo_lookup(set->file, handles[i]);
 		if (now != asked->bos[i])
 			tessera_residency_entry_close(asked->bos[i], set->file);
-		if (now)
-			tessera_bo_put(now);
+		tessera_bo_put(now);
 	}
 }
 
