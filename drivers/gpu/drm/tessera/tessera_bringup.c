@@ -229,42 +229,19 @@ static const struct tessera_upcalls upcalls = {
 
 static int tessera_device_init_mem(struct tessera_device *tdev)
 {
-	int ret;
-
 	tdev->upcalls = &upcalls;
-	ret = tessera_space_events_init(tdev);
-	if (ret)
-		return ret;
-	ret = tessera_segment_init(tdev);
-	if (ret)
-		return ret;
-	ret = tessera_budget_init(tdev);
-	if (ret)
-		return ret;
-	ret = tessera_context_init(tdev);
-	if (ret)
-		return ret;
-	ret = tessera_gate_init(tdev);
-	if (ret)
-		return ret;
-	ret = tessera_value_pages_init(tdev);
-	if (ret)
-		return ret;
 
-	ret = tessera_users_init(tdev);
-	if (ret)
-		return ret;
-	ret = tessera_unplug_init(tdev);
-	if (ret)
-		return ret;
-	ret = tessera_cpu_window_init(tdev);
-	if (ret)
-		return ret;
-	ret = tessera_page_tables_init(tdev);
-	if (ret)
-		return ret;
-
-	return tessera_ttm_init(tdev);
+	return tessera_space_events_init(tdev) ?:
+	       tessera_segment_init(tdev) ?:
+	       tessera_budget_init(tdev) ?:
+	       tessera_context_init(tdev) ?:
+	       tessera_gate_init(tdev) ?:
+	       tessera_value_pages_init(tdev) ?:
+	       tessera_users_init(tdev) ?:
+	       tessera_unplug_init(tdev) ?:
+	       tessera_cpu_window_init(tdev) ?:
+	       tessera_page_tables_init(tdev) ?:
+	       tessera_ttm_init(tdev);
 }
 
 /**

@@ -35,6 +35,7 @@
 
 #include <drm/drm_file.h>
 #include <drm/drm_syncobj.h>
+#include <drm/drm_vma_manager.h>
 #include <drm/tessera_drm.h>
 
 #include "client/client.h"
@@ -118,8 +119,8 @@ static void monitored_release(struct kref *ref)
 	struct tessera_monitored *fence = container_of(ref, struct tessera_monitored, ref);
 
 	if (fence->page) {
-		tessera_value_page_free_slot(fence->page, fence->slot);
-		tessera_value_page_put(fence->page);
+		clear_bit(fence->slot, fence->page->taken);
+		drm_gem_object_put(&fence->page->base);
 	}
 	if (fence->syncobj)
 		drm_syncobj_put(fence->syncobj);
@@ -139,12 +140,17 @@ static struct tessera_signal *monitored_last_locked(struct tessera_monitored *fe
 	       list_last_entry(&fence->pending, struct tessera_signal, node);
 }
 
+static u64 *monitored_value(const struct tessera_monitored *fence)
+{
+	return (u64 *)page_address(fence->page->page) + fence->slot;
+}
+
 /*
  * The device may write a higher value concurrently, hence compare and exchange.
  */
 static void monitored_write_locked(struct tessera_monitored *fence, u64 value)
 {
-	u64 *at = tessera_value_page_cpu(fence->page, fence->slot);
+	u64 *at = monitored_value(fence);
 	u64 want = (__force u64)cpu_to_le64(value);
 	u64 have = READ_ONCE(*at);
 
@@ -193,7 +199,7 @@ static int monitored_take_value_locked(struct tessera_monitored_set *set,
 		pages[set->num_pages++] = page;
 		slot = tessera_value_page_alloc_slot(page);
 	}
-	tessera_value_page_get(page);
+	drm_gem_object_get(&page->base);
 	fence->page = page;
 	fence->slot = slot;
 
@@ -209,8 +215,7 @@ static int monitored_add_locked(struct tessera_monitored_set *set,
 	if (ret)
 		return ret;
 	/* The slot may hold the value of an earlier fence. */
-	WRITE_ONCE(*tessera_value_page_cpu(fence->page, fence->slot),
-		   (__force u64)cpu_to_le64(fence->last));
+	WRITE_ONCE(*monitored_value(fence), (__force u64)cpu_to_le64(fence->last));
 	ret = xa_alloc(&set->fences, id, fence, XA_LIMIT(1, TESSERA_MAX_MONITORED),
 		       GFP_KERNEL_ACCOUNT);
 	if (ret)
@@ -244,7 +249,7 @@ static int monitored_publish(struct tessera_monitored_set *set, struct tessera_m
 {
 	int ret;
 
-	args->mmap_offset = tessera_value_page_offset(fence->page);
+	args->mmap_offset = drm_vma_node_offset_addr(&fence->page->base.vma_node);
 	args->offset = fence->slot * sizeof(u64);
 	ret = drm_syncobj_get_handle(set->file, fence->syncobj, &args->syncobj);
 	if (ret)
@@ -434,8 +439,8 @@ void tessera_monitored_set_destroy(struct tessera_monitored_set *set)
 	}
 	xa_destroy(&set->fences);
 	for (i = 0; i < set->num_pages; i++) {
-		tessera_value_page_revoke(set->pages[i], set->file);
-		tessera_value_page_put(set->pages[i]);
+		drm_vma_node_revoke(&set->pages[i]->base.vma_node, set->file);
+		drm_gem_object_put(&set->pages[i]->base);
 	}
 	kfree(set->pages);
 	mutex_destroy(&set->lock);
@@ -582,7 +587,7 @@ int tessera_signals_prepare(struct tessera_signals *signals)
 
 static void signal_write_packet(struct tessera_signal *signal, struct tessera_pkt_signal *pkt)
 {
-	dma_addr_t dma = tessera_value_page_dma(signal->fence->page, signal->fence->slot);
+	dma_addr_t dma = signal->fence->page->dma + signal->fence->slot * sizeof(u64);
 
 	pkt->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_SIGNAL, 0, TSR_SIGNAL_DWORDS));
 	pkt->zero = 0;

@@ -6,8 +6,12 @@
 #ifndef __TESSERA_SYNC_H__
 #define __TESSERA_SYNC_H__
 
+#include <linux/bitmap.h>
 #include <linux/list.h>
+#include <linux/mm.h>
 #include <linux/types.h>
+
+#include <drm/drm_gem.h>
 
 #include "exec/exec.h"
 #include "tessera_wait.h"
@@ -27,7 +31,6 @@ struct tessera_monitored_set;	/* monitored.c */
 struct tessera_quota;		/* client/client.h */
 struct tessera_signals;		/* monitored.c */
 struct tessera_sync_item;	/* sync.c */
-struct tessera_value_page;	/* value_page.c */
 
 /* sync/backlog.c */
 
@@ -52,18 +55,31 @@ int tessera_backlog_wait(struct tessera_backlog *backlog);
 int tessera_backlog_keep(struct tessera_backlog *backlog, struct tessera_bo *bo);
 
 /* sync/value_page.c */
+
+/** TESSERA_VALUES_PER_PAGE: number of values in a value page */
+#define TESSERA_VALUES_PER_PAGE	(PAGE_SIZE / sizeof(u64))
+
+/**
+ * struct tessera_value_page - a page of values
+ */
+struct tessera_value_page {
+	/** @base: the object that user space maps; has the reference count */
+	struct drm_gem_object base;
+	/** @page: the page; a value is little endian */
+	struct page *page;
+	/** @dma: DMA address of @page, valid while @node is in the list */
+	dma_addr_t dma;
+	/** @node: in the device's list while the page is mapped for DMA */
+	struct list_head node;
+	/** @taken: values in use; their owner serializes changes */
+	DECLARE_BITMAP(taken, TESSERA_VALUES_PER_PAGE);
+};
+
 int tessera_value_pages_init(struct tessera_device *tdev);
 void tessera_value_pages_unplug(struct tessera_device *tdev);
 struct tessera_value_page *tessera_value_page_create(struct tessera_device *tdev,
 						     struct drm_file *file);
-void tessera_value_page_revoke(struct tessera_value_page *page, struct drm_file *file);
-void tessera_value_page_get(struct tessera_value_page *page);
-void tessera_value_page_put(struct tessera_value_page *page);
 int tessera_value_page_alloc_slot(struct tessera_value_page *page);
-void tessera_value_page_free_slot(struct tessera_value_page *page, u32 slot);
-u64 *tessera_value_page_cpu(struct tessera_value_page *page, u32 slot);
-dma_addr_t tessera_value_page_dma(struct tessera_value_page *page, u32 slot);
-u64 tessera_value_page_offset(struct tessera_value_page *page);
 
 /* sync/monitored.c */
 

@@ -22,18 +22,6 @@
 #include "sync/sync.h"
 #include "tessera_device.h"
 
-#define VALUES_PER_PAGE	(PAGE_SIZE / sizeof(u64))
-
-struct tessera_value_page {
-	struct drm_gem_object base;
-	struct page *page;
-	/* DMA address of @page, valid while @node is in the list. */
-	dma_addr_t dma;
-	/* Link in the device's list while the page is mapped for DMA. */
-	struct list_head node;
-	DECLARE_BITMAP(taken, VALUES_PER_PAGE);
-};
-
 struct tessera_value_pages {
 	/* Protects @list and the DMA addresses; a leaf. */
 	struct mutex lock;
@@ -43,13 +31,6 @@ struct tessera_value_pages {
 static struct tessera_value_page *to_value_page(struct drm_gem_object *gem)
 {
 	return container_of(gem, struct tessera_value_page, base);
-}
-
-static void value_pages_fini(struct drm_device *drm, void *data)
-{
-	struct tessera_value_pages *pages = data;
-
-	mutex_destroy(&pages->lock);
 }
 
 /**
@@ -65,11 +46,10 @@ int tessera_value_pages_init(struct tessera_device *tdev)
 	pages = drmm_kzalloc(&tdev->drm, sizeof(*pages), GFP_KERNEL);
 	if (!pages)
 		return -ENOMEM;
-	mutex_init(&pages->lock);
 	INIT_LIST_HEAD(&pages->list);
 	tdev->value_pages = pages;
 
-	return drmm_add_action_or_reset(&tdev->drm, value_pages_fini, pages);
+	return drmm_mutex_init(&tdev->drm, &pages->lock);
 }
 
 /*
@@ -94,10 +74,9 @@ void tessera_value_pages_unplug(struct tessera_device *tdev)
 {
 	struct tessera_value_page *page, *next;
 
-	mutex_lock(&tdev->value_pages->lock);
+	guard(mutex)(&tdev->value_pages->lock);
 	list_for_each_entry_safe(page, next, &tdev->value_pages->list, node)
 		value_page_unmap_locked(tdev, page);
-	mutex_unlock(&tdev->value_pages->lock);
 }
 
 static void value_page_free(struct drm_gem_object *gem)
@@ -105,9 +84,8 @@ static void value_page_free(struct drm_gem_object *gem)
 	struct tessera_device *tdev = to_tessera_device(gem->dev);
 	struct tessera_value_page *page = to_value_page(gem);
 
-	mutex_lock(&tdev->value_pages->lock);
-	value_page_unmap_locked(tdev, page);
-	mutex_unlock(&tdev->value_pages->lock);
+	scoped_guard(mutex, &tdev->value_pages->lock)
+		value_page_unmap_locked(tdev, page);
 	drm_gem_object_release(gem);
 	put_page(page->page);
 	kfree(page);
@@ -160,9 +138,8 @@ static int value_page_alloc(struct tessera_device *tdev, struct tessera_value_pa
 				     GFP_KERNEL_ACCOUNT);
 	if (page->page) {
 		get_page(page->page);
-		mutex_lock(&tdev->value_pages->lock);
-		list_add_tail(&page->node, &tdev->value_pages->list);
-		mutex_unlock(&tdev->value_pages->lock);
+		scoped_guard(mutex, &tdev->value_pages->lock)
+			list_add_tail(&page->node, &tdev->value_pages->list);
 	}
 	drm_dev_exit(idx);
 
@@ -198,41 +175,11 @@ struct tessera_value_page *tessera_value_page_create(struct tessera_device *tdev
 	if (!ret)
 		ret = drm_vma_node_allow(&page->base.vma_node, file);
 	if (ret) {
-		tessera_value_page_put(page);
+		drm_gem_object_put(&page->base);
 		return ERR_PTR(ret);
 	}
 
 	return page;
-}
-
-/**
- * tessera_value_page_revoke() - revoke the client's permission to map a page
- * @page: the page
- * @file: the client of tessera_value_page_create()
- */
-void tessera_value_page_revoke(struct tessera_value_page *page, struct drm_file *file)
-{
-	drm_vma_node_revoke(&page->base.vma_node, file);
-}
-
-/**
- * tessera_value_page_get() - take a reference
- * @page: the page
- */
-void tessera_value_page_get(struct tessera_value_page *page)
-{
-	drm_gem_object_get(&page->base);
-}
-
-/**
- * tessera_value_page_put() - drop a reference
- * @page: the page
- *
- * Process context.
- */
-void tessera_value_page_put(struct tessera_value_page *page)
-{
-	drm_gem_object_put(&page->base);
 }
 
 /**
@@ -243,56 +190,11 @@ void tessera_value_page_put(struct tessera_value_page *page)
  */
 int tessera_value_page_alloc_slot(struct tessera_value_page *page)
 {
-	unsigned long slot = find_first_zero_bit(page->taken, VALUES_PER_PAGE);
+	unsigned long slot = find_first_zero_bit(page->taken, TESSERA_VALUES_PER_PAGE);
 
-	if (slot >= VALUES_PER_PAGE)
+	if (slot >= TESSERA_VALUES_PER_PAGE)
 		return -ENOSPC;
 	set_bit(slot, page->taken);
 
 	return slot;
-}
-
-/**
- * tessera_value_page_free_slot() - free a slot
- * @page: the page
- * @slot: the slot; its value is no longer written
- */
-void tessera_value_page_free_slot(struct tessera_value_page *page, u32 slot)
-{
-	clear_bit(slot, page->taken);
-}
-
-/**
- * tessera_value_page_cpu() - get the kernel address of a value
- * @page: the page
- * @slot: slot of the value
- *
- * Return: the address; the value is little endian, as the device writes it.
- */
-u64 *tessera_value_page_cpu(struct tessera_value_page *page, u32 slot)
-{
-	return (u64 *)page_address(page->page) + slot;
-}
-
-/**
- * tessera_value_page_dma() - get the DMA address of a value
- * @page: the page; the device is not unplugged
- * @slot: slot of the value
- *
- * Return: the DMA address.
- */
-dma_addr_t tessera_value_page_dma(struct tessera_value_page *page, u32 slot)
-{
-	return page->dma + slot * sizeof(u64);
-}
-
-/**
- * tessera_value_page_offset() - get the offset at which to map a page
- * @page: the page
- *
- * Return: the offset for mmap() of the DRM file.
- */
-u64 tessera_value_page_offset(struct tessera_value_page *page)
-{
-	return drm_vma_node_offset_addr(&page->base.vma_node);
 }
