@@ -196,7 +196,7 @@ static int timeout_set(void *data, u64 value)
 	if (!value || value > U32_MAX)
 		return -EINVAL;
 
-	tessera_engine_set_timeout_ms(data, value);
+	tessera_sched_set_timeout_ms(data, value);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(timeout_fops, timeout_get, timeout_set, "%llu\n");
@@ -216,22 +216,6 @@ static int expire_job_set(void *data, u64 value)
 	return tessera_reset_expire(engine);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(expire_job_fops, NULL, expire_job_set, "%llu\n");
-
-static int paging_ib_get(void *data, u64 *value)
-{
-	*value = tessera_paging_ib_bytes(data);
-	return 0;
-}
-
-static int paging_ib_set(void *data, u64 value)
-{
-	if (value > U32_MAX)
-		return -EINVAL;
-
-	tessera_paging_set_ib_bytes(data, value);
-	return 0;
-}
-DEFINE_DEBUGFS_ATTRIBUTE(paging_ib_fops, paging_ib_get, paging_ib_set, "%llu\n");
 
 /*
  * Write a mask of segment ids to evict all objects from these segments that are
@@ -328,7 +312,7 @@ void tessera_debugfs_init(struct drm_minor *minor)
 
 	debugfs_create_file("job_timeout_ms", 0600, root, tdev, &timeout_fops);
 	debugfs_create_file("expire_job", 0200, root, tdev, &expire_job_fops);
-	debugfs_create_file("paging_ib_bytes", 0600, root, tdev, &paging_ib_fops);
+	debugfs_create_u32("paging_ib_bytes", 0600, root, &tdev->paging_ib_bytes);
 	debugfs_create_file("ping", 0400, root, tdev, &ping_fops);
 	debugfs_create_u32("force_split", 0600, root, &tdev->force_split);
 	debugfs_create_u32("force_split_seed", 0600, root, &tdev->force_split_seed);

@@ -297,6 +297,11 @@ struct tessera_device {
 	 */
 	u32 demand_period_ms;
 	/**
+	 * @paging_ib_bytes: debugfs: size of the paging engine's command
+	 * buffers; each holds one command at least
+	 */
+	u32 paging_ib_bytes;
+	/**
 	 * @max_tables: debugfs: maximum number of page tables of one process,
 	 * over all its VMs
 	 */

@@ -22,16 +22,6 @@
 #define TESSERA_DRIVER_MAJOR	1
 #define TESSERA_DRIVER_MINOR	0
 
-static int tessera_open(struct drm_device *drm, struct drm_file *file)
-{
-	return tessera_file_open(to_tessera_device(drm), file);
-}
-
-static void tessera_postclose(struct drm_device *drm, struct drm_file *file)
-{
-	tessera_file_close(file);
-}
-
 static const struct file_operations tessera_fops = {
 	.owner = THIS_MODULE,
 	.show_fdinfo = drm_show_fdinfo,
@@ -41,8 +31,8 @@ static const struct file_operations tessera_fops = {
 const struct drm_driver tessera_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_GEM_GPUVA | DRIVER_RENDER | DRIVER_SYNCOBJ |
 			   DRIVER_SYNCOBJ_TIMELINE | DRIVER_MODESET | DRIVER_ATOMIC,
-	.open = tessera_open,
-	.postclose = tessera_postclose,
+	.open = tessera_file_open,
+	.postclose = tessera_file_close,
 	.dumb_create = tessera_ioctl_dumb_create,
 	.prime_fd_to_handle = tessera_import_fd,
 	.gem_prime_import = tessera_import,

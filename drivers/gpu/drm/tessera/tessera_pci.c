@@ -48,11 +48,6 @@ static void tessera_pci_remove(struct pci_dev *pdev)
 	tessera_device_unplug(pci_get_drvdata(pdev));
 }
 
-static void tessera_pci_shutdown(struct pci_dev *pdev)
-{
-	tessera_device_unplug(pci_get_drvdata(pdev));
-}
-
 static int tessera_pci_suspend(struct device *dev)
 {
 	return tessera_device_suspend(dev_get_drvdata(dev), false);
@@ -107,7 +102,7 @@ static struct pci_driver tessera_pci_driver = {
 	.id_table = tessera_pci_ids,
 	.probe = tessera_pci_probe,
 	.remove = tessera_pci_remove,
-	.shutdown = tessera_pci_shutdown,
+	.shutdown = tessera_pci_remove,
 	.err_handler = &tessera_pci_err_handlers,
 	.driver.pm = pm_sleep_ptr(&tessera_pm_ops),
 };

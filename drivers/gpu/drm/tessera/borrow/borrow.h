@@ -116,7 +116,6 @@ struct tessera_user_vm {
 	struct list_head invalid;
 };
 
-bool tessera_users_exist(struct tessera_device *tdev);
 int tessera_users_init(struct tessera_device *tdev);
 void tessera_users_begin(struct tessera_device *tdev);
 void tessera_users_end(struct tessera_device *tdev);

@@ -126,17 +126,6 @@ void tessera_users_end(struct tessera_device *tdev)
 	up_read(&tdev->users->lock);
 }
 
-/**
- * tessera_users_exist() - check whether the device has had user memory objects
- * @tdev: the device
- *
- * Return: false if none was ever created.
- */
-bool tessera_users_exist(struct tessera_device *tdev)
-{
-	return READ_ONCE(tdev->users->exist);
-}
-
 /* ---- MMU notifier ------------------------------------------------------------ */
 
 static void vm_settle_locked(struct tessera_user_vm *vm)

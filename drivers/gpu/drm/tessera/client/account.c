@@ -69,17 +69,6 @@ int tessera_account_init(struct tessera_device *tdev)
 }
 
 /**
- * tessera_account_set_capacity() - say how much of a segment there is to share
- * @tdev: the device
- * @seg_index: index of the segment
- * @bytes: what clients may hold there together
- */
-void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u64 bytes)
-{
-	tdev->processes->share[seg_index].size = bytes;
-}
-
-/**
  * tessera_account_create() - create an account
  * @tdev: the device
  *

@@ -267,7 +267,6 @@ static inline int tessera_account_count(atomic_t *count, int max)
 }
 
 int tessera_account_init(struct tessera_device *tdev);
-void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u64 bytes);
 
 struct tessera_account *tessera_account_create(struct tessera_device *tdev);
 int tessera_account_bind(struct tessera_account *account);

@@ -76,7 +76,7 @@ int tessera_locks_add(struct tessera_bo *bo, struct drm_file *file, enum tessera
 bool tessera_locks_drop(struct tessera_bo *bo, struct drm_file *file, enum tessera_lock_kind kind);
 bool tessera_locks_exclude_memory(struct tessera_bo *bo, struct drm_file *file);
 bool tessera_locks_exclude_jobs(struct tessera_bo *bo, struct drm_file *file, bool write);
-void tessera_locks_close(struct drm_gem_object *gem, struct drm_file *file);
+void tessera_locks_close(struct tessera_bo *bo, struct drm_file *file);
 
 /* cpu/lock.c */
 int tessera_lock(struct drm_file *file, struct tessera_paging_queue *queue,

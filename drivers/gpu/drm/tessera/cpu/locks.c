@@ -186,7 +186,12 @@ bool tessera_locks_drop(struct tessera_bo *bo, struct drm_file *file, enum tesse
 	return locked;
 }
 
-static void locks_forget_file(struct tessera_bo *bo, struct drm_file *file)
+/**
+ * tessera_locks_close() - end all locks of a file
+ * @bo: the object
+ * @file: the file that closes its handle
+ */
+void tessera_locks_close(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *entry;
 
@@ -211,16 +216,6 @@ static void locks_forget_file(struct tessera_bo *bo, struct drm_file *file)
 }
 
 /**
- * tessera_locks_close() - end all locks of a file
- * @gem: the object
- * @file: the file that closes its handle
- */
-void tessera_locks_close(struct drm_gem_object *gem, struct drm_file *file)
-{
-	locks_forget_file(gem_to_tessera_bo(gem), file);
-}
-
-/**
  * tessera_locks_open() - add an entry for a file before its first lock
  * @bo: the object
  * @file: the file that is going to lock it
@@ -241,11 +236,10 @@ int tessera_locks_open(struct tessera_bo *bo, struct drm_file *file, u32 handle)
 		return ret;
 	now = tessera_bo_lookup(file, handle);
 	if (now != bo) {
-		locks_forget_file(bo, file);
+		tessera_locks_close(bo, file);
 		ret = -ENOENT;
 	}
-	if (now)
-		tessera_bo_put(now);
+	tessera_bo_put(now);
 
 	return ret;
 }

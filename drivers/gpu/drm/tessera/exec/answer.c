@@ -142,12 +142,3 @@ void tessera_preempt_init(struct tessera_engine *engine)
 	engine->preempt.able = engine->tdev->info.caps & TSR_CAP_PREEMPTION;
 	timer_setup(&engine->preempt.timer, answer_timer, 0);
 }
-
-/**
- * tessera_preempt_fini() - shut down preemption of an engine
- * @engine: the engine; it has no jobs left
- */
-void tessera_preempt_fini(struct tessera_engine *engine)
-{
-	timer_shutdown_sync(&engine->preempt.timer);
-}

@@ -99,8 +99,10 @@ static struct tessera_engine *engine_create(struct tessera_device *tdev)
 
 static void tessera_engine_fini(struct drm_device *drm, void *data)
 {
-	tessera_preempt_fini(data);
-	tessera_sched_fini(data);
+	struct tessera_engine *engine = data;
+
+	timer_shutdown_sync(&engine->preempt.timer);
+	tessera_sched_fini(engine);
 }
 
 static int tessera_engine_init(struct tessera_device *tdev, u32 id)
@@ -517,19 +519,6 @@ u32 tessera_engine_timeout_ms(struct tessera_device *tdev)
 }
 
 /**
- * tessera_engine_set_timeout_ms() - set the time limit of a job
- * @tdev: the device
- * @ms: milliseconds, 0 is taken as 1; applies to jobs that start from now on
- */
-void tessera_engine_set_timeout_ms(struct tessera_device *tdev, u32 ms)
-{
-	u32 i;
-
-	for (i = 0; i < tdev->info.num_engines; i++)
-		tessera_sched_set_timeout(tdev->engines[i], max(ms, 1u));
-}
-
-/**
  * tessera_engine_reset() - stop the engine, empty its ring and start it again
  * @engine: the engine; its scheduler is stopped
  *
@@ -571,28 +560,20 @@ int tessera_engine_reset(struct tessera_engine *engine)
 void tessera_engine_print(struct tessera_engine *engine, struct drm_printer *p)
 {
 	struct tessera_device *tdev = engine->tdev;
-	unsigned long flags;
-	u64 next, jobs, busy, preempted;
-	int dead, idx;
+	int idx;
 
-	spin_lock_irqsave(&engine->lock, flags);
-	next = engine->next_seqno;
-	jobs = engine->jobs;
-	busy = engine->busy_ns;
-	dead = engine->dead;
-	preempted = engine->preempt.count;
-	spin_unlock_irqrestore(&engine->lock, flags);
-
+	/* A snapshot without the lock: for tests and developers only. */
 	drm_printf(p, "%s: next seqno %llu jobs %llu busy_ns %llu resets %u queued %d dead %d\n",
-		   engine->name, next, jobs, busy, engine->resets,
-		   atomic_read(&engine->sched.credit_count), dead);
-	drm_printf(p, "%s: preempted %llu\n", engine->name, preempted);
+		   engine->name, READ_ONCE(engine->next_seqno), READ_ONCE(engine->jobs),
+		   READ_ONCE(engine->busy_ns), engine->resets,
+		   atomic_read(&engine->sched.credit_count), READ_ONCE(engine->dead));
+	drm_printf(p, "%s: preempted %llu\n", engine->name, READ_ONCE(engine->preempt.count));
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return;
-	drm_printf(p, "%s: head 0x%x tail 0x%x free up to 0x%x status 0x%x context %u\n",
+	drm_printf(p, "%s: head 0x%x tail 0x%x status 0x%x context %u\n",
 		   engine->name, tessera_read32(tdev, TSR_ENG(engine->id) + TSR_ENG_HEAD),
 		   tessera_read32(tdev, TSR_ENG(engine->id) + TSR_ENG_TAIL),
-		   tessera_ring_head(engine->ring), tessera_ring_status(engine->ring),
+		   tessera_ring_status(engine->ring),
 		   tessera_read32(tdev, TSR_ENG(engine->id) + TSR_ENG_CONTEXT));
 	drm_dev_exit(idx);
 }

@@ -534,7 +534,6 @@ bool tessera_preempt_has_no_job(struct tessera_engine *engine);
 
 /* exec/answer.c */
 void tessera_preempt_init(struct tessera_engine *engine);
-void tessera_preempt_fini(struct tessera_engine *engine);
 void tessera_preempt_event(void *data);
 bool tessera_preempt_hold(struct tessera_engine *engine);
 void tessera_preempt_release(struct tessera_engine *engine);
@@ -556,8 +555,8 @@ void tessera_emit_cancel(struct tessera_engine *engine, int error);
 int tessera_sched_queue_init(struct tessera_device *tdev);
 int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms);
 void tessera_sched_fault(struct tessera_engine *engine);
-void tessera_sched_set_timeout(struct tessera_engine *engine, u32 timeout_ms);
 void tessera_sched_fini(struct tessera_engine *engine);
+void tessera_sched_set_timeout_ms(struct tessera_device *tdev, u32 ms);
 
 /* exec/engine.c */
 
@@ -586,7 +585,6 @@ int tessera_engine_entity_init(struct tessera_engine *engine,
 			       enum drm_sched_priority prio, atomic_t *guilty);
 void tessera_engine_entity_destroy(struct drm_sched_entity *entity);
 u32 tessera_engine_timeout_ms(struct tessera_device *tdev);
-void tessera_engine_set_timeout_ms(struct tessera_device *tdev, u32 ms);
 bool tessera_engine_halted(struct tessera_engine *engine);
 int tessera_engine_reset(struct tessera_engine *engine);
 void tessera_engine_print(struct tessera_engine *engine, struct drm_printer *p);

@@ -265,14 +265,18 @@ static long sched_timer(u32 timeout_ms)
 }
 
 /**
- * tessera_sched_set_timeout() - set the time limit of a job
- * @engine: the engine
- * @timeout_ms: milliseconds; applies to jobs that start from now on
+ * tessera_sched_set_timeout_ms() - set the time limit of a job
+ * @tdev: the device
+ * @ms: milliseconds, not 0; applies to jobs that start from now on
  */
-void tessera_sched_set_timeout(struct tessera_engine *engine, u32 timeout_ms)
+void tessera_sched_set_timeout_ms(struct tessera_device *tdev, u32 ms)
 {
-	WRITE_ONCE(engine->timeout_ms, timeout_ms);
-	WRITE_ONCE(engine->sched.timeout, sched_timer(timeout_ms));
+	u32 i;
+
+	for (i = 0; i < tdev->info.num_engines; i++) {
+		WRITE_ONCE(tdev->engines[i]->timeout_ms, ms);
+		WRITE_ONCE(tdev->engines[i]->sched.timeout, sched_timer(ms));
+	}
 }
 
 static void sched_queue_fini(struct drm_device *drm, void *data)

@@ -46,7 +46,7 @@ static void gem_close(struct drm_gem_object *gem, struct drm_file *file)
 {
 	struct tessera_bo *bo = gem_to_tessera_bo(gem);
 
-	tessera_locks_close(gem, file);
+	tessera_locks_close(bo, file);
 	tessera_bo_device(bo)->upcalls->handle_closed(bo, file);
 }
 

@@ -292,7 +292,6 @@ u64 tessera_ring_ack(struct tessera_ring *ring);
 void tessera_ring_result(struct tessera_ring *ring, u32 slot,
 			 struct tessera_ring_result *result);
 u32 tessera_ring_status(struct tessera_ring *ring);
-u32 tessera_ring_head(struct tessera_ring *ring);
 
 /* hw/fence.c */
 

@@ -375,14 +375,3 @@ u32 tessera_ring_status(struct tessera_ring *ring)
 {
 	return tessera_read32(ring->tdev, TSR_ENG(ring->engine) + TSR_ENG_STATUS);
 }
-
-/**
- * tessera_ring_head() - offset up to which the engine has freed the ring
- * @ring: the ring
- *
- * Return: a byte offset.
- */
-u32 tessera_ring_head(struct tessera_ring *ring)
-{
-	return le32_to_cpu(READ_ONCE(ring->status->head));
-}

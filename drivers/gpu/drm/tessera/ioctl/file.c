@@ -37,13 +37,14 @@ struct tessera_file *to_tessera_file(struct drm_file *file)
 
 /**
  * tessera_file_open() - &drm_driver.open
- * @tdev: the device
+ * @drm: the device
  * @file: the new file
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_file_open(struct tessera_device *tdev, struct drm_file *file)
+int tessera_file_open(struct drm_device *drm, struct drm_file *file)
 {
+	struct tessera_device *tdev = to_tessera_device(drm);
 	struct tessera_file *tfile;
 	int ret;
 
@@ -94,11 +95,12 @@ err_free:
 
 /**
  * tessera_file_close() - &drm_driver.postclose
+ * @drm: the device
  * @file: the file; its handles are closed
  *
  * Jobs that have begun run to their end. Other submitted jobs are dropped.
  */
-void tessera_file_close(struct drm_file *file)
+void tessera_file_close(struct drm_device *drm, struct drm_file *file)
 {
 	struct tessera_file *tfile = to_tessera_file(file);
 

@@ -51,8 +51,8 @@ struct tessera_file {
 	struct xarray vms;
 };
 
-int tessera_file_open(struct tessera_device *tdev, struct drm_file *file);
-void tessera_file_close(struct drm_file *file);
+int tessera_file_open(struct drm_device *drm, struct drm_file *file);
+void tessera_file_close(struct drm_device *drm, struct drm_file *file);
 void tessera_fdinfo_show(struct drm_printer *p, struct drm_file *file);
 struct tessera_file *to_tessera_file(struct drm_file *file);
 

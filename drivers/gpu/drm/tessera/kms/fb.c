@@ -138,7 +138,8 @@ u64 tessera_fb_addr(const struct drm_framebuffer *fb)
 	 */
 	if (atomic_read_acquire(&bo->lost))
 		return 0;
-	addr = tessera_scanout_addr(bo);
+	/* Constant while it is pinned; 0 if it lost its place. */
+	addr = READ_ONCE(bo->fixed.addr);
 
 	return addr ? addr + fb->offsets[0] : 0;
 }

@@ -962,7 +962,6 @@ int tessera_scanout_pin(struct tessera_bo *bo, struct drm_file *file);
 void tessera_scanout_unpin(struct tessera_bo *bo);
 int tessera_scanout_hold(struct tessera_bo *bo);
 void tessera_scanout_drop(struct tessera_bo *bo);
-u64 tessera_scanout_addr(struct tessera_bo *bo);
 bool tessera_scanout_bar_offset(struct tessera_bo *bo, u64 *offset);
 
 /* mem/offer.c */

@@ -376,23 +376,9 @@ void tessera_scanout_drop(struct tessera_bo *bo)
 }
 
 /**
- * tessera_scanout_addr() - return the GPU address of a pinned object
- * @bo: the object, between tessera_scanout_pin() and tessera_scanout_unpin()
- *
- * Takes no lock, for commits that must not wait.
- *
- * Return: its GPU address, which is constant while it is pinned; 0 if it lost
- * its place because device memory was lost.
- */
-u64 tessera_scanout_addr(struct tessera_bo *bo)
-{
-	return READ_ONCE(bo->fixed.addr);
-}
-
-/**
  * tessera_scanout_bar_offset() - return the offset of a scanned-out object in
  * BAR 2
- * @bo: the object, as for tessera_scanout_addr()
+ * @bo: the object, between tessera_scanout_pin() and tessera_scanout_unpin()
  * @offset: receives the offset of its first byte in BAR 2
  *
  * Takes no lock, for a kernel that panics.

@@ -159,13 +159,8 @@ void tessera_paging_note(struct tessera_paging_job *pjob,
 int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *resv);
 struct tessera_job *tessera_paging_first_job(struct tessera_paging_batch *batch);
 int tessera_paging_wait_for(struct tessera_paging_batch *batch, struct dma_fence *fence);
-void tessera_paging_attach(struct tessera_paging_batch *batch,
-			   struct tessera_paging_effect *effect);
 struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch);
 void tessera_paging_abort(struct tessera_paging_batch *batch);
-
-u32 tessera_paging_ib_bytes(struct tessera_device *tdev);
-void tessera_paging_set_ib_bytes(struct tessera_device *tdev, u32 bytes);
 
 /* paging/ops.c */
 

@@ -49,12 +49,9 @@
 
 /* A buffer of one page holds 73 transfers, which move up to 146 MiB. */
 #define DEFAULT_IB_BYTES	TSR_PAGE_SIZE
-#define MIN_IB_BYTES		64U
 
 /* Limit of a job, far below what would take a job timeout. */
 #define JOB_MOVES		SZ_64M
-
-static_assert(TSR_TRANSFER_DWORDS * sizeof(u32) <= MIN_IB_BYTES);
 
 /**
  * struct tessera_paging - paging state of a device
@@ -62,8 +59,6 @@ static_assert(TSR_TRANSFER_DWORDS * sizeof(u32) <= MIN_IB_BYTES);
 struct tessera_paging {
 	/** @engine: the first paging engine */
 	struct tessera_engine *engine;
-	/** @ib_bytes: size of an indirect buffer; set through debugfs */
-	u32 ib_bytes;
 	/** @lock: protects @shared; a leaf */
 	struct mutex lock;
 	/**
@@ -253,7 +248,10 @@ static struct tessera_paging_job *paging_job_create(struct tessera_paging_batch 
 struct tessera_paging_job *tessera_paging_job_for(struct tessera_paging_batch *batch, u32 bytes,
 						  u64 moves)
 {
+	struct tessera_device *tdev = batch->tdev;
 	struct tessera_paging_job *pjob = batch->cur;
+	u32 size = round_down(min(READ_ONCE(tdev->paging_ib_bytes), tdev->info.max_ib_bytes),
+			      TSR_PKT_ALIGN);
 	struct tessera_ib *ib;
 
 	if (pjob && pjob->used + bytes <= tessera_ib_bytes(pjob->ib) &&
@@ -266,8 +264,7 @@ struct tessera_paging_job *tessera_paging_job_for(struct tessera_paging_batch *b
 	if (IS_ERR(pjob))
 		return pjob;
 
-	ib = tessera_ib_create(batch->tdev, &batch->queue->account->process->work,
-			       max(READ_ONCE(batch->tdev->paging->ib_bytes), bytes));
+	ib = tessera_ib_create(tdev, &batch->queue->account->process->work, max(size, bytes));
 	if (IS_ERR(ib))
 		return ERR_CAST(ib);
 
@@ -521,17 +518,6 @@ int tessera_paging_wait_for(struct tessera_paging_batch *batch, struct dma_fence
 	return tessera_job_add_dependency(tessera_paging_first_job(batch), dma_fence_get(fence));
 }
 
-/**
- * tessera_paging_attach() - attach hooks to a batch
- * @batch: the batch, prepared; it must be pushed, not aborted
- * @effect: the hooks, released with the batch
- */
-void tessera_paging_attach(struct tessera_paging_batch *batch,
-			   struct tessera_paging_effect *effect)
-{
-	list_add_tail(&effect->node, &batch->effects);
-}
-
 /* The last job owns the effects; all other jobs refer to it. */
 static void paging_hand_over_effects(struct tessera_paging_batch *batch)
 {
@@ -588,32 +574,6 @@ struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch)
 void tessera_paging_abort(struct tessera_paging_batch *batch)
 {
 	paging_put_jobs(batch);
-}
-
-/**
- * tessera_paging_ib_bytes() - get the size of paging's indirect buffers
- * @tdev: the device
- *
- * Return: bytes.
- */
-u32 tessera_paging_ib_bytes(struct tessera_device *tdev)
-{
-	return READ_ONCE(tdev->paging->ib_bytes);
-}
-
-/**
- * tessera_paging_set_ib_bytes() - set the size of paging's indirect buffers
- * @tdev: the device
- * @bytes: the size; clamped to the supported range
- *
- * For tests of operations that need several buffers (PAGE-5).
- */
-void tessera_paging_set_ib_bytes(struct tessera_device *tdev, u32 bytes)
-{
-	u32 max = max(tdev->info.max_ib_bytes, MIN_IB_BYTES);
-
-	bytes = clamp(bytes, MIN_IB_BYTES, max);
-	WRITE_ONCE(tdev->paging->ib_bytes, round_down(bytes, TSR_PKT_ALIGN));
 }
 
 /**
@@ -774,7 +734,7 @@ int tessera_paging_init(struct tessera_device *tdev)
 		return -EINVAL;
 	}
 	tdev->paging = paging;
-	tessera_paging_set_ib_bytes(tdev, DEFAULT_IB_BYTES);
+	tdev->paging_ib_bytes = DEFAULT_IB_BYTES;
 
 	return 0;
 }

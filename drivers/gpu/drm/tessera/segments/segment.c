@@ -124,7 +124,7 @@ int tessera_segment_init(struct tessera_device *tdev)
 		segment_adopt(&segments->seg[i], i, &segments->desc[i]);
 		segments->seg[i].first_page = page;
 		page += segments->seg[i].size >> PAGE_SHIFT;
-		tessera_account_set_capacity(tdev, i, segments->seg[i].commit);
+		tdev->processes->share[i].size = segments->seg[i].commit;
 	}
 	/* TTM places have 32 bits for a page number. */
 	if (page > U32_MAX) {

@@ -259,17 +259,6 @@ void tessera_group_put(struct tessera_group *group)
 }
 
 /**
- * tessera_group_unfinished() - counter of parts that are armed and not finished
- * @group: the group
- *
- * Return: the counter, valid as long as the group.
- */
-const atomic_t *tessera_group_unfinished(const struct tessera_group *group)
-{
-	return &group->unfinished;
-}
-
-/**
  * tessera_group_wait() - wait until few of its parts are unfinished
  * @group: the group
  * @unfinished: the number to wait for
@@ -380,18 +369,6 @@ int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool writ
 }
 
 /**
- * tessera_part_join_group() - count a part as unfinished
- * @part: the part, not armed
- * @group: the group
- */
-void tessera_part_join_group(struct tessera_part *part, struct tessera_group *group)
-{
-	kref_get(&group->ref);
-	part->group = group;
-	atomic_inc(&group->unfinished);
-}
-
-/**
  * tessera_part_signal() - let this part signal the out-fences of its submission
  * @part: the part, not armed, with all its commands
  * @syncs: the sync list of the submission
@@ -469,13 +446,4 @@ void tessera_part_publish(struct tessera_part *part, struct tessera_bo *bo,
 			      write ? TESSERA_DEP_CHECK_WRITE : TESSERA_DEP_CHECK_READ,
 			      tessera_job_finished(&part->job));
 	tessera_residency_commit(bo, write, stamp);
-}
-
-/**
- * tessera_part_push() - hand an armed part to the scheduler
- * @part: the part
- */
-void tessera_part_push(struct tessera_part *part)
-{
-	tessera_job_push(&part->job);
 }

@@ -169,15 +169,18 @@ static int arm_part(struct tessera_submit_run *run, struct tessera_part *part,
 	if (op)
 		trace_tessera_split_part(req->ctx->hw_id, req->job, op->id, op->start, op->end,
 					 op->first, op->count);
-	if (run->group)
-		tessera_part_join_group(part, run->group);
+	if (run->group) {
+		kref_get(&run->group->ref);
+		part->group = run->group;
+		atomic_inc(&run->group->unfinished);
+	}
 	for (i = 0; i < run->num_used; i++)
 		tessera_part_publish(part, req->bos[run->used[i]],
 				     tessera_request_writes(req, run->used[i]), req->stamp);
 	tessera_request_end_users(req);
 	if (last)
 		tessera_syncs_commit(&req->syncs, fence);
-	tessera_part_push(part);
+	tessera_job_push(&part->job);
 
 	run->ended = last;
 	tessera_part_put(run->last);

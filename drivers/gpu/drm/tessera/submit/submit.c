@@ -319,7 +319,7 @@ static int run_enter(struct tessera_submit_run *run)
 		ret = tessera_syncs_wait(&req->syncs, req->tdev, ctx->engine);
 	if (!ret)
 		ret = tessera_gate_enter(&req->pass, ctx,
-					 group ? tessera_group_unfinished(group) : NULL);
+					 group ? &group->unfinished : NULL);
 	run->inside = !ret;
 
 	return ret;

@@ -307,19 +307,16 @@ struct tessera_group {
 struct tessera_group *tessera_group_create(struct tessera_context *ctx);
 void tessera_group_put(struct tessera_group *group);
 int tessera_group_error(const struct tessera_group *group);
-const atomic_t *tessera_group_unfinished(const struct tessera_group *group);
 int tessera_group_wait(struct tessera_group *group, u32 unfinished);
 
 struct tessera_part *tessera_part_create(struct tessera_context *ctx, u32 max_uses);
 void tessera_part_put(struct tessera_part *part);
 int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool write);
-void tessera_part_join_group(struct tessera_part *part, struct tessera_group *group);
 int tessera_part_signal(struct tessera_part *part, const struct tessera_syncs *syncs, bool late);
 void tessera_part_unsignal(const struct tessera_syncs *syncs);
 struct dma_fence *tessera_part_arm(struct tessera_part *part, struct tessera_pass *pass);
 void tessera_part_publish(struct tessera_part *part, struct tessera_bo *bo,
 			  bool write, u64 stamp);
-void tessera_part_push(struct tessera_part *part);
 
 /* submit/request.c */
 

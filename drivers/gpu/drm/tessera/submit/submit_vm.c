@@ -96,7 +96,7 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 		dma_fence_put(&ctx->vm_last->base);
 	ctx->vm_last = tessera_job_outcome(&part->job);
 	tessera_syncs_commit(syncs, fence);
-	tessera_part_push(part);
+	tessera_job_push(&part->job);
 
 out_end_job:
 	tessera_page_tables_end_job(ctx->pts);

@@ -440,7 +440,9 @@ static int step_map(struct drm_gpuva_op *step, void *priv)
 	if (op->bo) {
 		op->vm_bo = drm_gpuvm_bo_obtain_prealloc(op->vm_bo);
 		drm_gpuva_link(&mapping->base, op->vm_bo);
-		tessera_vm_bo_join(op->vm_bo);
+		if (op->bo->user)
+			tessera_user_vm_join(&to_tessera_vm_bo(op->vm_bo)->user, op->bo->user,
+					     &bind->vm->pts->jobs);
 		/*
 		 * Jobs of a VM do not report writes, so the copy in system
 		 * memory is stale from now on.
@@ -502,11 +504,24 @@ static int step_unmap(struct drm_gpuva_op *step, void *priv)
 	return 0;
 }
 
+static struct drm_gpuvm_bo *bind_vm_bo_alloc(void)
+{
+	struct tessera_vm_bo *vm_bo = kzalloc(sizeof(*vm_bo), GFP_KERNEL_ACCOUNT);
+
+	return vm_bo ? &vm_bo->base : NULL;
+}
+
+static void bind_vm_bo_free(struct drm_gpuvm_bo *vm_bo)
+{
+	tessera_user_vm_leave(&to_tessera_vm_bo(vm_bo)->user);
+	kfree(to_tessera_vm_bo(vm_bo));
+}
+
 /* The callbacks that tessera_vm_create() gets from the ioctl. */
 const struct drm_gpuvm_ops tessera_bind_gpuvm_ops = {
 	.vm_free = tessera_vm_free,
-	.vm_bo_alloc = tessera_vm_bo_alloc,
-	.vm_bo_free = tessera_vm_bo_free,
+	.vm_bo_alloc = bind_vm_bo_alloc,
+	.vm_bo_free = bind_vm_bo_free,
 	.sm_step_map = step_map,
 	.sm_step_remap = step_remap,
 	.sm_step_unmap = step_unmap,

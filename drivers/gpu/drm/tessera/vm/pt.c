@@ -567,7 +567,7 @@ void tessera_page_tables_attach(struct tessera_page_tables *pts, struct tessera_
 		list_splice_tail_init(&pts->tables[TESSERA_PT_PAGES_RELEASED], &change->released);
 	tessera_dep_check_job(&pts->dep_check, TESSERA_DEP_CHECK_MOVE,
 			      tessera_paging_first_job(batch), 0);
-	tessera_paging_attach(batch, &change->effect);
+	list_add_tail(&change->effect.node, &batch->effects);
 }
 
 /**

@@ -296,16 +296,14 @@ void tessera_remap_drop(struct tessera_bo *bo)
 	dma_resv_assert_held(bo->tbo.base.resv);
 
 	if (pts) {
-		mutex_lock(&pts->lock);
-		tessera_page_tables_forget(pts, bo->tables);
-		mutex_unlock(&pts->lock);
+		scoped_guard(mutex, &pts->lock)
+			tessera_page_tables_forget(pts, bo->tables);
 	}
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base) {
 		if (!is_shown(vm_bo))
 			continue;
-		mutex_lock(&pts_of(vm_bo)->lock);
-		unmap_all(vm_bo);
-		mutex_unlock(&pts_of(vm_bo)->lock);
+		scoped_guard(mutex, &pts_of(vm_bo)->lock)
+			unmap_all(vm_bo);
 	}
 	update_residency_entries(bo);
 }

@@ -42,43 +42,6 @@ void tessera_vm_free(struct drm_gpuvm *gpuvm)
 }
 
 /**
- * tessera_vm_bo_alloc() - &drm_gpuvm_ops.vm_bo_alloc
- *
- * Return: a drm_gpuvm_bo that is not shown yet, or NULL.
- */
-struct drm_gpuvm_bo *tessera_vm_bo_alloc(void)
-{
-	struct tessera_vm_bo *vm_bo = kzalloc(sizeof(*vm_bo), GFP_KERNEL_ACCOUNT);
-
-	return vm_bo ? &vm_bo->base : NULL;
-}
-
-/**
- * tessera_vm_bo_free() - &drm_gpuvm_ops.vm_bo_free
- * @vm_bo: allocated by tessera_vm_bo_alloc()
- */
-void tessera_vm_bo_free(struct drm_gpuvm_bo *vm_bo)
-{
-	tessera_user_vm_leave(&to_tessera_vm_bo(vm_bo)->user);
-	kfree(to_tessera_vm_bo(vm_bo));
-}
-
-/**
- * tessera_vm_bo_join() - prepare for a new mapping of an object
- * @vm_bo: the drm_gpuvm_bo; the object's reservation is held
- *
- * User memory tracks the VMs that map it.
- */
-void tessera_vm_bo_join(struct drm_gpuvm_bo *vm_bo)
-{
-	struct tessera_user *user = gem_to_tessera_bo(vm_bo->obj)->user;
-
-	if (user)
-		tessera_user_vm_join(&to_tessera_vm_bo(vm_bo)->user, user,
-				     &to_tessera_vm(vm_bo->vm)->pts->jobs);
-}
-
-/**
  * tessera_vm_bo_show() - record whether page tables point to an object
  * @vm_bo: the drm_gpuvm_bo; the object's reservation and
  * &tessera_page_tables.lock are held
@@ -231,8 +194,8 @@ void tessera_vm_put(struct tessera_vm *vm)
  * @vms: the client's table
  * @account: account that is charged, bound
  * @resident: the client's residency list
- * @ops: the callbacks of drm_gpuvm, including tessera_vm_free(),
- * tessera_vm_bo_alloc() and tessera_vm_bo_free()
+ * @ops: the callbacks of drm_gpuvm, including tessera_vm_free() and those for
+ * &struct tessera_vm_bo
  * @id: receives the VM's id, written before other threads can look the VM up
  *
  * Return: 0; -EOPNOTSUPP if the device has no virtual addresses; -ENOSPC for

@@ -555,9 +555,6 @@ void tessera_vm_destroy_all(struct xarray *vms);
 struct tessera_vm *tessera_vm_lookup(struct xarray *vms, u32 id);
 void tessera_vm_put(struct tessera_vm *vm);
 void tessera_vm_free(struct drm_gpuvm *gpuvm);
-struct drm_gpuvm_bo *tessera_vm_bo_alloc(void);
-void tessera_vm_bo_free(struct drm_gpuvm_bo *vm_bo);
-void tessera_vm_bo_join(struct drm_gpuvm_bo *vm_bo);
 void tessera_vm_bo_show(struct drm_gpuvm_bo *vm_bo, bool shown);
 
 /* vm/remap.c */
