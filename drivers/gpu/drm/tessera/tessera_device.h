@@ -325,11 +325,4 @@ static inline struct tessera_device *to_tessera_device(struct drm_device *drm)
 	return container_of(drm, struct tessera_device, drm);
 }
 
-int tessera_device_init(struct tessera_device *tdev);
-void tessera_device_unplug(struct tessera_device *tdev);
-int tessera_device_suspend(struct tessera_device *tdev, bool hibernate);
-int tessera_device_resume(struct tessera_device *tdev);
-void tessera_device_reset_prepare(struct tessera_device *tdev);
-void tessera_device_reset_done(struct tessera_device *tdev);
-
 #endif /* __TESSERA_DEVICE_H__ */
