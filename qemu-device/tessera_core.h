@@ -5,9 +5,8 @@
  * it: what draws, copies, swizzles, scans out, translates addresses and judges
  * accesses. Its state has plain types, mutexes and threads of the host
  * (qemu/thread.h), and pointers that it does not follow. It calls the machine
- * through TesseraHostOps. The core units, which scripts/check-layers.py lists,
- * include this header and not tessera.h, and they build without QEMU
- * (tests/host/device).
+ * through TesseraHostOps. The core units include this header and not
+ * tessera.h. tests/host/Makefile lists them, and builds them without QEMU.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
