@@ -12,8 +12,8 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_kunit_helpers.h>
 
+#include "base/device.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
 
 /* The test's thread is one submission, @work is another. */
 struct claim {

@@ -10,8 +10,8 @@
 #include <drm/drm_file.h>
 #include <drm/drm_kunit_helpers.h>
 
+#include "base/device.h"
 #include "mem/mem.h"
-#include "tessera_device.h"
 #include "vm/vm.h"
 
 #define NUM_BOS 3

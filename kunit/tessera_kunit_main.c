@@ -5,7 +5,7 @@
 #include <kunit/visibility.h>
 #include <linux/module.h>
 
-#include "tessera_compat.h"
+#include "base/compat.h"
 
 MODULE_AUTHOR("The Tessera authors");
 MODULE_DESCRIPTION("Unit tests of the Tessera driver");

@@ -38,8 +38,6 @@ hw/         registers, interrupts, rings and their fences
 base/       the device, waits of threads, copies from the user, tracepoints
 pure/       logic without a device: planner, packing, patch lists, shares
 """
-# Files of these layers that are still in the driver's own folder.
-LOW = (("base/", r"tessera_(assert|compat|device|trace|uobj|wait)"), ("hw/", r"tessera_hwabi"))
 
 # The device's units, the lowest first. The first ones, up to tessera_pipeline, are
 # the core, which tests/host builds without QEMU.
@@ -68,7 +66,6 @@ def names(rel):
     """The words that the order may have for a file."""
     yield rel.name
     yield rel.stem
-    yield from (folder for folder, files in LOW if re.match(files, str(rel)))
     yield f"{rel.parts[0]}/" if rel.parts[1:] else "./"
 
 

@@ -23,7 +23,7 @@ checks=(spdx lengths widths scenes shellcheck clang-format kernel-doc html check
 checkpatch_ignore=(
 	FILE_PATH_CHANGES       # MAINTAINERS is the kernel's
 	SPDX_LICENSE_TAG        # wants GPL-2.0 where MIT is meant; 'spdx' below checks
-	LINUX_VERSION_CODE      # tessera_compat.h is there for that
+	LINUX_VERSION_CODE      # base/compat.h is there for that
 	MACRO_ARG_REUSE         # static inline where it matters; arguments have no effects
 	UAPI_INCLUDE            # include paths of an out-of-tree build
 	EMBEDDED_FILENAME       # usage lines may name the file

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Check the table of waits.
 
-tessera_wait_rows.h lists the kinds of waits. Documentation/locking.rst shows the same table,
+base/wait_rows.h lists the kinds of waits. Documentation/locking.rst shows the same table,
 each row has a caller, and no other file of the driver waits by itself.
 
   scripts/check-waits.py          TAP on standard output
@@ -16,7 +16,7 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DRIVER = ROOT / "drivers/gpu/drm/tessera"
-ROWS = DRIVER / "tessera_wait_rows.h"
+ROWS = DRIVER / "base/wait_rows.h"
 PAGE = ROOT / "Documentation/locking.rst"
 BEGIN = ".. waits: written by scripts/check-waits.py\n"
 END = ".. end of waits\n"
@@ -63,7 +63,7 @@ def page_parts():
 
 def sources():
     for path in sorted(DRIVER.rglob("*.[ch]")):
-        if not path.name.startswith("tessera_wait") and not path.name.endswith(".mod.c"):
+        if not path.match("base/wait*") and not path.name.endswith(".mod.c"):
             yield path, COMMENT.sub(lambda m: "\n" * m.group(0).count("\n"),
                                     path.read_text(encoding="utf-8"))
 

@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DRIVER = ROOT / "drivers/gpu/drm/tessera"
 # From the interface to the hardware, as in Documentation/architecture.rst.
 FOLDERS = (".", "ioctl", "kms", "submit", "vm", "sync", "gem", "cpu", "mem", "borrow", "paging",
-           "segments", "debug", "exec", "client", "hw", "pure")
+           "segments", "debug", "exec", "client", "hw", "base", "pure")
 
 DOC = re.compile(r"^/\*\*\n \* DOC: (.*)\n((?: \*(?!/).*\n)*)", re.M)
 SECTION = re.compile(r"/\* -{4,} (.*?) -* \*/")

@@ -22,6 +22,9 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "base/compat.h"
+#include "base/device.h"
+#include "base/wait.h"
 #include "borrow/borrow.h"
 #include "cpu/cpu.h"
 #include "exec/exec.h"
@@ -32,10 +35,7 @@
 #include "segments/segments.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
 #include "tessera_drv.h"
-#include "tessera_wait.h"
 #include "vm/vm.h"
 
 #define TESSERA_RESET_TIMEOUT_US	(5 * USEC_PER_SEC)

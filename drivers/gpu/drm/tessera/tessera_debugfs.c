@@ -18,6 +18,8 @@
 #include <drm/drm_file.h>
 #include <drm/drm_print.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "client/client.h"
 #include "cpu/cpu.h"
 #include "exec/exec.h"
@@ -25,9 +27,7 @@
 #include "mem/mem.h"
 #include "paging/paging.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
 #include "tessera_drv.h"
-#include "tessera_wait.h"
 
 #define PING_SAMPLES	15
 

@@ -13,10 +13,10 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_ioctl.h>
 
+#include "base/compat.h"
+#include "base/device.h"
 #include "gem/gem.h"
 #include "ioctl/ioctl.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
 #include "tessera_drv.h"
 
 #define TESSERA_DRIVER_MAJOR	1

@@ -32,12 +32,12 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "base/compat.h"
+#include "base/device.h"
 #include "client/client.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
 #include "submit/submit.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
 #include "tessera_drv.h"
 #include "vm/vm.h"
 

@@ -16,12 +16,12 @@
 #include <drm/drm_print.h>
 #include <drm/gpu_scheduler.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "exec/exec.h"
+#include "hw/abi_check.h"
 #include "hw/hw.h"
-#include "tessera_device.h"
 #include "tessera_drv.h"
-#include "tessera_hwabi_check.h"
-#include "tessera_wait.h"
 
 #define TESSERA_FIRMWARE_CRC	0x548b5842
 #define TESSERA_FIRMWARE_WAIT	msecs_to_jiffies(10000)

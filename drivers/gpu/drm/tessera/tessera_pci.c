@@ -13,10 +13,10 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_module.h>
 
+#include "base/compat.h"
+#include "base/device.h"
 #include "hw/hw.h"
 #include "kms/kms.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
 #include "tessera_drv.h"
 
 static int tessera_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)

@@ -43,11 +43,11 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_managed.h>
 
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/wait.h"
 #include "borrow/borrow.h"
 #include "client/client.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_wait.h"
 
 /* Pages per hold of the lock, so that other threads get it in between. */
 #define DIRTY_PAGES	1024UL

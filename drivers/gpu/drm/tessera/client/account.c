@@ -31,8 +31,8 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
+#include "base/device.h"
 #include "client/client.h"
-#include "tessera_device.h"
 
 /*
  * For how long a use or request counts as demand; the default of a debugfs

@@ -27,8 +27,8 @@
 #include <linux/sched/signal.h>
 #include <linux/time64.h>
 
+#include "base/wait.h"
 #include "client/client.h"
-#include "tessera_wait.h"
 
 /*
  * Limits of a process on an engine that cannot preempt: engine time, and the

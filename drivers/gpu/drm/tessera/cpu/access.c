@@ -21,12 +21,12 @@
 #include <drm/drm_drv.h>
 #include <drm/ttm/ttm_bo.h>
 
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/wait.h"
 #include "cpu/cpu.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_wait.h"
 
 /* Upper bound for the reaction to a fatal signal, in jiffies. */
 #define KILL_LATENCY	(HZ / 10)

@@ -20,13 +20,13 @@
 #include <drm/drm_drv.h>
 #include <drm/ttm/ttm_bo.h>
 
+#include "base/assert.h"
+#include "base/compat.h"
+#include "base/device.h"
+#include "base/trace.h"
 #include "cpu/cpu.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_assert.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 /* TTM's helpers expect the TTM object in @vm_private_data. */
 static struct tessera_bo *vma_to_bo(struct vm_area_struct *vma)

@@ -34,12 +34,12 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/tessera_drm.h>
 
+#include "base/device.h"
+#include "base/trace.h"
 #include "cpu/cpu.h"
 #include "hw/hw.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 /*
  * A slot is 1/64 of the aperture, but not smaller than what one fault maps, and

@@ -18,13 +18,13 @@
 #include <drm/drm_vma_manager.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/wait.h"
 #include "cpu/cpu.h"
 #include "debug/debug.h"
 #include "mem/mem.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_wait.h"
 
 #define LOCK_FLAGS	(DRM_TESSERA_LOCK_READ_ONLY | \
 			 DRM_TESSERA_LOCK_WRITE_ONLY | \

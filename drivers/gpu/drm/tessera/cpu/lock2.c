@@ -20,12 +20,12 @@
 #include <drm/drm_vma_manager.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
+#include "base/device.h"
+#include "base/trace.h"
 #include "cpu/cpu.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 /* Move the object to its system pages. Fails if jobs could not use it there. */
 static int lock2_leave_memory(struct tessera_bo *bo)

@@ -28,10 +28,10 @@
 #include <drm/drm_gem.h>
 #include <drm/tessera_drm.h>
 
+#include "base/device.h"
 #include "cpu/cpu.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
 
 /* Entries of an object. Submissions of all clients that share it search them. */
 #define MAX_FILES	1024

@@ -33,13 +33,13 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
+#include "base/device.h"
+#include "base/trace.h"
 #include "cpu/cpu.h"
 #include "hw/hw.h"
 #include "mem/mem.h"
 #include "pure/range_lru.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 static_assert(DRM_TESSERA_LAYOUT_TILE4K == TSR_LAYOUT_TILE4K);
 static_assert(DRM_TESSERA_LAYOUT_MORTON == TSR_LAYOUT_MORTON);

@@ -26,11 +26,11 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
+#include "base/device.h"
 #include "cpu/cpu.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
 
 /* Two job timeouts. */
 #define VMAP_TIMEOUT_MS		10000

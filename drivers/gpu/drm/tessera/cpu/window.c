@@ -13,11 +13,11 @@
 #include <drm/tessera_drm.h>
 #include <drm/ttm/ttm_bo.h>
 
+#include "base/device.h"
+#include "base/trace.h"
 #include "cpu/cpu.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 /**
  * tessera_cpu_window_open() - give the CPU a view of part of an object in its

@@ -14,9 +14,9 @@
 #include <drm/drm_print.h>
 #include <drm/gpu_scheduler.h>
 
+#include "base/device.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
-#include "tessera_device.h"
 
 /*
  * Restart the engine with the newly sorted jobs if it has stopped as requested.

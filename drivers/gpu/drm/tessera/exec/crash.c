@@ -15,10 +15,10 @@
 
 #include <linux/bitops.h>
 
+#include "base/compat.h"
+#include "base/device.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
 
 /* The registers of an engine that a record has. The last one is an offset. */
 const u8 tessera_crash_regs[TESSERA_CRASH_REGS] = {

@@ -13,11 +13,11 @@
 
 #include <drm/drm_print.h>
 
+#include "base/device.h"
+#include "base/trace.h"
 #include "client/client.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 static_assert(TESSERA_JOB_MAX_RANGES <= TESSERA_RING_MAX_CALLS);
 static_assert(TESSERA_LEVELS == TESSERA_QUOTA_LEVELS);

@@ -19,9 +19,9 @@
 #include <drm/drm_print.h>
 #include <drm/gpu_scheduler.h>
 
+#include "base/wait.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
-#include "tessera_wait.h"
 
 #define TESSERA_TIMEOUT_MS	5000
 

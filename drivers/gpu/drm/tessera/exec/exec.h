@@ -22,9 +22,9 @@
 
 #include <tessera/tessera_hw.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "hw/hw.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 
 struct dma_fence;
 struct drm_printer;

@@ -25,9 +25,9 @@
 
 #include <drm/drm_drv.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "exec/exec.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 
 /*
  * Wait for one fence. The wait is done in slices, for two events that do not

@@ -25,9 +25,9 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
+#include "base/device.h"
 #include "client/client.h"
 #include "exec/exec.h"
-#include "tessera_device.h"
 
 /* The buffers of a device that are mapped for DMA. */
 struct tessera_ibs {

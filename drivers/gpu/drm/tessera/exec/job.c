@@ -19,12 +19,12 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/wait.h"
 #include "client/client.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_wait.h"
 
 /*
  * Memory charged for a job, with its fences and its owner's struct, in bytes.

@@ -64,11 +64,11 @@
 #include <drm/drm_print.h>
 #include <drm/gpu_scheduler.h>
 
+#include "base/compat.h"
+#include "base/device.h"
+#include "base/trace.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 /* Engine time that a job gets when it is due. */
 #define SLICE_MS	10

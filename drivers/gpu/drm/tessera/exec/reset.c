@@ -42,10 +42,10 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "base/compat.h"
+#include "base/device.h"
+#include "base/trace.h"
 #include "exec/exec.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 /*
  * Decides about a job that was in the ring: the error it ends with, or 0 to run

@@ -53,10 +53,10 @@
 #include <drm/drm_managed.h>
 #include <drm/gpu_scheduler.h>
 
+#include "base/compat.h"
+#include "base/device.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
 
 static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_job,
 						   struct drm_sched_entity *entity)

@@ -30,13 +30,13 @@
 #include <drm/drm_print.h>
 #include <drm/ttm/ttm_bo.h>
 
+#include "base/compat.h"
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/wait.h"
 #include "cpu/cpu.h"
 #include "gem/gem.h"
 #include "mem/mem.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_wait.h"
 
 static void destroy_signaled(struct dma_fence *fence, struct dma_fence_cb *cb)
 {

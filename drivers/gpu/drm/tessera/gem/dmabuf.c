@@ -38,12 +38,12 @@
 #include <drm/drm_print.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "base/assert.h"
+#include "base/compat.h"
+#include "base/wait.h"
 #include "cpu/cpu.h"
 #include "gem/gem.h"
 #include "mem/mem.h"
-#include "tessera_assert.h"
-#include "tessera_compat.h"
-#include "tessera_wait.h"
 
 static int dmabuf_pin(struct tessera_bo *bo)
 {

@@ -17,10 +17,10 @@
 #include <drm/drm_mode.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
+#include "base/device.h"
 #include "gem/gem.h"
 #include "segments/segments.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
 
 /* Suits every format and the cache lines. */
 #define DUMB_PITCH_ALIGN	64

@@ -18,16 +18,16 @@
 #include <drm/drm_utils.h>
 #include <drm/drm_vma_manager.h>
 
+#include "base/assert.h"
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/wait.h"
 #include "client/client.h"
 #include "cpu/cpu.h"
 #include "debug/debug.h"
 #include "gem/gem.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_wait.h"
 
 /*
  * An object that is private to a VM, or of user memory, may have handles only

@@ -51,14 +51,14 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
+#include "base/compat.h"
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/wait.h"
 #include "gem/gem.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
 #include "segments/segments.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_wait.h"
 
 /* How long the engines of an unplugged device may take to stop. */
 #define UNPLUG_TIMEOUT_MS	1000

@@ -14,10 +14,10 @@
 #include <drm/drm_gem.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
 #include "gem/gem.h"
 #include "mem/mem.h"
 #include "pure/surface.h"
-#include "tessera_assert.h"
 
 /* Apply the private data of one object to its creation arguments. */
 static int surface_pair_interpret_one(struct tessera_device *tdev,

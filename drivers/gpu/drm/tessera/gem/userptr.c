@@ -32,15 +32,15 @@
 #include <drm/drm_file.h>
 #include <drm/tessera_drm.h>
 
+#include "base/compat.h"
+#include "base/device.h"
+#include "base/wait.h"
 #include "borrow/borrow.h"
 #include "exec/exec.h"
 #include "gem/gem.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
 #include "segments/segments.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 
 /**
  * tessera_userptr_offered() - ask whether the device can use memory of

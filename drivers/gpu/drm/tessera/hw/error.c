@@ -19,9 +19,9 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "base/device.h"
+#include "base/trace.h"
 #include "hw/hw.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 struct tessera_errors {
 	struct tessera_device *tdev;

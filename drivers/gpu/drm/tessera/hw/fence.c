@@ -15,8 +15,8 @@
 
 #include <linux/slab.h>
 
+#include "base/compat.h"
 #include "hw/hw.h"
-#include "tessera_compat.h"
 
 static const char *tessera_fence_get_driver_name(struct dma_fence *base)
 {

@@ -14,7 +14,7 @@
 
 #include <tessera/tessera_hw.h>
 
-#include "tessera_device.h"
+#include "base/device.h"
 
 struct drm_printer;
 struct tessera_fence;

@@ -21,9 +21,9 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "hw/hw.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 
 #define TESSERA_NUM_EVENTS	4
 #define TESSERA_PING_TIMEOUT	(2 * HZ)

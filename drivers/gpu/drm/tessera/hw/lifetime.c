@@ -31,9 +31,9 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "hw/hw.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 
 /* DRM devices, and engines that have fences. */
 static atomic_t num_users;

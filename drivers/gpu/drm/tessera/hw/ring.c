@@ -17,9 +17,9 @@
 
 #include <drm/drm_managed.h>
 
+#include "base/device.h"
+#include "hw/abi_check.h"
 #include "hw/hw.h"
-#include "tessera_device.h"
-#include "tessera_hwabi_check.h"
 
 #define TESSERA_RING_BYTES	(TESSERA_RING_SLOTS * TESSERA_RING_SLOT_BYTES)
 #define TESSERA_RECORD_BYTES	(TESSERA_RING_SLOTS * TSR_REC_BYTES)

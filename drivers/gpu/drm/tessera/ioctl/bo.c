@@ -12,6 +12,9 @@
 #include <drm/drm_file.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
+#include "base/device.h"
+#include "base/uobj.h"
 #include "client/client.h"
 #include "cpu/cpu.h"
 #include "gem/gem.h"
@@ -20,9 +23,6 @@
 #include "pure/surface.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_uobj.h"
 #include "vm/vm.h"
 
 /**

@@ -8,11 +8,11 @@
 #include <drm/drm_file.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
+#include "base/device.h"
 #include "client/client.h"
 #include "ioctl/ioctl.h"
 #include "sync/sync.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
 
 /**
  * tessera_ioctl_fence_create() - create a monitored fence

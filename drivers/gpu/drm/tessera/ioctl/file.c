@@ -14,6 +14,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
 
+#include "base/device.h"
 #include "client/client.h"
 #include "exec/exec.h"
 #include "ioctl/ioctl.h"
@@ -21,7 +22,6 @@
 #include "segments/segments.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
-#include "tessera_device.h"
 #include "vm/vm.h"
 
 /**

@@ -14,6 +14,9 @@
 #include <drm/drm_file.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
+#include "base/device.h"
+#include "base/uobj.h"
 #include "client/client.h"
 #include "cpu/cpu.h"
 #include "exec/exec.h"
@@ -23,9 +26,6 @@
 #include "segments/segments.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_uobj.h"
 #include "vm/vm.h"
 
 static_assert(DRM_TESSERA_SEGMENT_APERTURE == TSR_SEGF_APERTURE);

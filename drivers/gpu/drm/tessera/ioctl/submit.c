@@ -16,14 +16,14 @@
 #include <drm/drm_file.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
+#include "base/device.h"
+#include "base/uobj.h"
 #include "client/client.h"
 #include "exec/exec.h"
 #include "ioctl/ioctl.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_uobj.h"
 #include "vm/vm.h"
 
 #define CONTEXT_FLAGS	(DRM_TESSERA_CONTEXT_LEAK_CHECK | \

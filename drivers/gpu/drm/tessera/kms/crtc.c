@@ -19,8 +19,8 @@
 #include <drm/drm_print.h>
 #include <drm/drm_vblank.h>
 
+#include "base/compat.h"
 #include "kms/kms.h"
-#include "tessera_compat.h"
 
 static enum drm_mode_status crtc_mode_valid(struct drm_crtc *crtc,
 					    const struct drm_display_mode *mode)

@@ -24,10 +24,10 @@
 #include <drm/drm_modeset_helper.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
+#include "base/compat.h"
 #include "kms/kms.h"
 #include "mem/mem.h"
-#include "tessera_assert.h"
-#include "tessera_compat.h"
 
 const u32 tessera_fb_formats[] = {
 	DRM_FORMAT_XRGB8888,

@@ -24,10 +24,10 @@
 #include <drm/drm_probe_helper.h>
 #include <drm/drm_vblank.h>
 
+#include "base/compat.h"
 #include "hw/hw.h"
 #include "kms/kms.h"
 #include "mem/mem.h"
-#include "tessera_compat.h"
 
 #define KMS_CURSOR_SIZE	512
 

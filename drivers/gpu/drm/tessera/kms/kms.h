@@ -17,9 +17,9 @@
 
 #include <tessera/tessera_hw.h>
 
+#include "base/compat.h"
+#include "base/device.h"
 #include "hw/hw.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
 
 struct drm_file;
 struct drm_format_info;

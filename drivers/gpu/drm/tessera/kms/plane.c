@@ -24,9 +24,9 @@
 #include <drm/drm_plane.h>
 #include <drm/drm_print.h>
 
+#include "base/compat.h"
+#include "base/wait.h"
 #include "kms/kms.h"
-#include "tessera_compat.h"
-#include "tessera_wait.h"
 
 #define PLANE_ROTATIONS	(DRM_MODE_ROTATE_MASK | DRM_MODE_REFLECT_MASK)
 

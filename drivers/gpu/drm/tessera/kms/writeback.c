@@ -29,10 +29,10 @@
 #include <drm/drm_probe_helper.h>
 #include <drm/drm_writeback.h>
 
+#include "base/compat.h"
+#include "base/wait.h"
 #include "kms/kms.h"
 #include "mem/mem.h"
-#include "tessera_compat.h"
-#include "tessera_wait.h"
 
 static const u32 writeback_formats[] = {
 	DRM_FORMAT_XRGB8888,

@@ -49,16 +49,16 @@
 #include <drm/ttm/ttm_pool.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "base/assert.h"
+#include "base/compat.h"
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/wait.h"
 #include "borrow/borrow.h"
 #include "client/client.h"
 #include "debug/debug.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
-#include "tessera_assert.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_wait.h"
 
 /* The fraction of system memory that retained pages may use. */
 #define RETAIN_FRACTION		8

@@ -23,6 +23,10 @@
 #include <drm/drm_print.h>
 #include <drm/drm_vma_manager.h>
 
+#include "base/assert.h"
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/wait.h"
 #include "borrow/borrow.h"
 #include "debug/debug.h"
 #include "exec/exec.h"
@@ -30,10 +34,6 @@
 #include "mem/mem.h"
 #include "paging/paging.h"
 #include "segments/segments.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_wait.h"
 
 /*
  * All objects of a device by id. An object is stored in @objects when it is

@@ -39,12 +39,12 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "base/device.h"
+#include "base/trace.h"
 #include "debug/debug.h"
 #include "hw/hw.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 /*
  * Other CPUs, and interrupts of this CPU, wait while a command runs, so

@@ -33,11 +33,11 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "base/device.h"
+#include "base/trace.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 /*
  * Returns a fence of a job of this device that has not signalled. A move does

@@ -33,9 +33,9 @@
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
 
+#include "base/device.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
 
 /**
  * tessera_holder() - return the submission that holds an object

@@ -22,13 +22,13 @@
 
 #include <drm/tessera_drm.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "borrow/borrow.h"
 #include "debug/debug.h"
 #include "exec/exec.h"
 #include "pure/victim.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 
 struct dma_buf;
 struct dma_buf_attachment;

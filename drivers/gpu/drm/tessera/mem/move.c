@@ -26,14 +26,14 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "base/assert.h"
+#include "base/device.h"
+#include "base/trace.h"
 #include "debug/debug.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
 #include "segments/segments.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 /* The state of a move. */
 struct move {

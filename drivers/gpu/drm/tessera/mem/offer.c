@@ -27,11 +27,11 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "base/assert.h"
+#include "base/device.h"
+#include "base/trace.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 /*
  * Locking does not find duplicates, because the objects of a VM share one lock.

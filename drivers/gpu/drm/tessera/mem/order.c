@@ -30,10 +30,10 @@
 #include <linux/rbtree.h>
 #include <linux/sched.h>
 
+#include "base/device.h"
 #include "client/client.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
 
 /**
  * tessera_order_describe() - describe a placement for the tree of its process

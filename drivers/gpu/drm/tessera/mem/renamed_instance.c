@@ -22,8 +22,8 @@
 #include <linux/mutex.h>
 #include <linux/slab.h>
 
+#include "base/device.h"
 #include "mem/mem.h"
-#include "tessera_device.h"
 
 /* Instances of a set at a time, those that only jobs use included. */
 #define MAX_INSTANCES	64

@@ -58,13 +58,13 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "base/device.h"
+#include "base/trace.h"
 #include "borrow/borrow.h"
 #include "client/client.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 /*
  * Limits retries. Space may appear between a failed attempt and the search for

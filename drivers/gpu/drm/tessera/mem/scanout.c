@@ -38,10 +38,10 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/tessera_drm.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 
 /* Limit of waits for reservations of objects in the way. */
 #define LOCK_TRIES		16

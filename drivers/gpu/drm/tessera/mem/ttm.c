@@ -20,15 +20,15 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "base/compat.h"
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/wait.h"
 #include "exec/exec.h"
 #include "hw/hw.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
 #include "segments/segments.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_wait.h"
 
 static struct tessera_device *bdev_to_tessera(struct ttm_device *bdev)
 {

@@ -30,10 +30,10 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "borrow/borrow.h"
 #include "mem/mem.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 
 /* Timeout for pending imports, and for objects that are being destroyed. */
 #define UNPLUG_TIMEOUT_MS	15000

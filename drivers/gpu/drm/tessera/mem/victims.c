@@ -27,13 +27,13 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/wait.h"
 #include "client/client.h"
 #include "mem/mem.h"
 #include "pure/victim.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_wait.h"
 
 /*
  * Limit of searches. A victim may be locked or moved after a search has chosen

@@ -6,9 +6,9 @@
  * table entry needs for that. Stateless.
  */
 
+#include "base/device.h"
 #include "paging/paging.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
 
 #include <drm/tessera_drm.h>
 

@@ -9,11 +9,11 @@
 
 #include <linux/sizes.h>
 
+#include "base/device.h"
+#include "base/trace.h"
 #include "paging/paging.h"
 #include "pure/pte.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 /*
  * A piece of a transfer that one packet moves.

@@ -22,8 +22,8 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "base/device.h"
 #include "paging/paging.h"
-#include "tessera_device.h"
 
 #define LIST_BYTES	(TESSERA_PAGING_LIST_ENTRIES * sizeof(__le64))
 

@@ -37,12 +37,12 @@
 #include <drm/drm_print.h>
 #include <drm/gpu_scheduler.h>
 
+#include "base/assert.h"
+#include "base/device.h"
+#include "base/trace.h"
 #include "client/client.h"
 #include "exec/exec.h"
 #include "paging/paging.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 /* A page list is one page. */
 #define LIST_BYTES	(TESSERA_PAGING_LIST_ENTRIES * sizeof(__le64))

@@ -21,9 +21,9 @@
 
 #include <drm/drm_managed.h>
 
+#include "base/device.h"
 #include "client/client.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
 
 /* Fraction of the segments' size by which a budget must change for an event. */
 #define STEP_FRACTION	16

@@ -23,10 +23,10 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "base/device.h"
 #include "client/client.h"
 #include "pure/scatter.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
 
 /**
  * tessera_placement_footprint() - bytes that an object of a given size takes

@@ -16,10 +16,10 @@
 
 #include <drm/drm_mm.h>
 
+#include "base/assert.h"
+#include "base/device.h"
 #include "exec/exec.h"
 #include "segments/segments.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
 
 /* Release fences to check for completion each time that one is added. */
 #define PRUNE_MAX	4

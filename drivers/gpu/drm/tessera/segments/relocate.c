@@ -13,8 +13,8 @@
 
 #include <drm/drm_print.h>
 
+#include "base/device.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
 
 /* The part of [start, start + pages) that is not in [other, other + pages). */
 static void node_outside(struct drm_mm_node *left, u64 start, u64 other, u64 pages)

@@ -21,10 +21,10 @@
 #include <drm/ttm/ttm_placement.h>
 #include <drm/ttm/ttm_resource.h>
 
+#include "base/device.h"
 #include "client/client.h"
 #include "hw/hw.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
 
 static void segment_read_name(struct tessera_device *tdev, u32 reg, char *name)
 {

@@ -16,9 +16,9 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 
 struct space_event {
 	atomic_t count;

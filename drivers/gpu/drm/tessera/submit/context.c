@@ -15,11 +15,11 @@
 #include <drm/drm_managed.h>
 #include <drm/tessera_drm.h>
 
+#include "base/device.h"
 #include "client/client.h"
 #include "exec/exec.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
-#include "tessera_device.h"
 #include "vm/vm.h"
 
 struct tessera_contexts {

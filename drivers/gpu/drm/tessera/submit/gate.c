@@ -73,12 +73,12 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/wait.h"
 #include "client/client.h"
 #include "exec/exec.h"
 #include "submit/submit.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_wait.h"
 
 /* Interval of the watchdog's checks. */
 #define TICK_JIFFIES	DIV_ROUND_UP(HZ, 16)

@@ -21,6 +21,8 @@
 
 #include <drm/drm_print.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "client/client.h"
 #include "debug/debug.h"
 #include "exec/exec.h"
@@ -29,8 +31,6 @@
 #include "segments/segments.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 
 static struct tessera_part *to_tessera_part(struct tessera_job *job)
 {

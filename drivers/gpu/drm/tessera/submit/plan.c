@@ -28,13 +28,13 @@
 #include <drm/drm_exec.h>
 #include <drm/drm_print.h>
 
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/uobj.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
 #include "submit/submit.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_uobj.h"
 
 /*
  * Number of parts, or of job timeouts, after which a submission gives up its

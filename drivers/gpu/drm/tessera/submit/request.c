@@ -15,6 +15,9 @@
 #include <drm/drm_exec.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
+#include "base/device.h"
+#include "base/uobj.h"
 #include "borrow/borrow.h"
 #include "cpu/cpu.h"
 #include "exec/exec.h"
@@ -24,9 +27,6 @@
 #include "segments/segments.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_uobj.h"
 
 /*
  * Driver bit in &tessera_patch_alloc.flags, ignored by pure/: the object is in

@@ -23,11 +23,11 @@
 
 #include <drm/drm_drv.h>
 
+#include "base/device.h"
+#include "base/trace.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "submit/submit.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
 
 static void trace_entry(const struct tessera_patch_replay *replay, u32 index)
 {

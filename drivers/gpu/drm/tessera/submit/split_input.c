@@ -19,12 +19,12 @@
 
 #include <drm/tessera_drm.h>
 
+#include "base/device.h"
+#include "base/uobj.h"
 #include "mem/mem.h"
 #include "pure/victim.h"
 #include "segments/segments.h"
 #include "submit/submit.h"
-#include "tessera_device.h"
-#include "tessera_uobj.h"
 
 /* model_segment_blocks() assigns one to the other. */
 static_assert(TESSERA_REQUEST_NONE == TESSERA_SPLIT_NONE);

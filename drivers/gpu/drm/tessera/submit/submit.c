@@ -38,6 +38,9 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_exec.h>
 
+#include "base/device.h"
+#include "base/trace.h"
+#include "base/uobj.h"
 #include "borrow/borrow.h"
 #include "client/client.h"
 #include "exec/exec.h"
@@ -45,9 +48,6 @@
 #include "segments/segments.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
-#include "tessera_device.h"
-#include "tessera_trace.h"
-#include "tessera_uobj.h"
 
 /*
  * Most evictions of a submission that is not planned. Victims are chosen for

@@ -90,7 +90,7 @@ struct tessera_context {
 	/**
 	 * @lock: serialises submissions, from the first use of @slots until the
 	 * last part is pushed. Only &tessera_device.reset_lock is taken before
-	 * it. tessera_wait_rows.h lists the waits of a thread that holds it.
+	 * it. base/wait_rows.h lists the waits of a thread that holds it.
 	 */
 	struct mutex lock;
 	/** @slots: slot table, scratch memory of one submission; under @lock */

@@ -31,13 +31,13 @@
 #include <drm/drm_drv.h>
 #include <drm/tessera_drm.h>
 
+#include "base/device.h"
 #include "borrow/borrow.h"
 #include "client/client.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
-#include "tessera_device.h"
 #include "vm/vm.h"
 
 /*

@@ -25,11 +25,11 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "sync/sync.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 
 /* An object that is kept, with a reference. Unplug waits for it. */
 struct backlog_object {

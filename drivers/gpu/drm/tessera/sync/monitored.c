@@ -38,12 +38,12 @@
 #include <drm/drm_vma_manager.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
+#include "base/device.h"
 #include "client/client.h"
 #include "exec/exec.h"
+#include "hw/abi.h"
 #include "sync/sync.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_hwabi.h"
 
 struct tessera_monitored_set {
 	struct tessera_device *tdev;

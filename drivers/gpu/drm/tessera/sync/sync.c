@@ -17,9 +17,9 @@
 #include <drm/gpu_scheduler.h>
 #include <drm/tessera_drm.h>
 
+#include "base/device.h"
 #include "exec/exec.h"
 #include "sync/sync.h"
-#include "tessera_device.h"
 
 /* An element of the list: a syncobj to signal, or nothing. */
 struct tessera_sync_item {

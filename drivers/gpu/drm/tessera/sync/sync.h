@@ -13,8 +13,8 @@
 
 #include <drm/drm_gem.h>
 
+#include "base/wait.h"
 #include "exec/exec.h"
-#include "tessera_wait.h"
 
 struct dma_fence;
 struct drm_file;

@@ -19,8 +19,8 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_vma_manager.h>
 
+#include "base/device.h"
 #include "sync/sync.h"
-#include "tessera_device.h"
 
 struct tessera_value_pages {
 	/* Protects @list and the DMA addresses; a leaf. */

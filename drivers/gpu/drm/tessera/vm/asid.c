@@ -27,11 +27,11 @@
 
 #include <drm/drm_managed.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "borrow/borrow.h"
 #include "hw/hw.h"
 #include "mem/mem.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 #include "vm/vm.h"
 
 struct tessera_asids {

@@ -31,15 +31,15 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
+#include "base/compat.h"
+#include "base/device.h"
 #include "cpu/cpu.h"
 #include "debug/debug.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
 #include "sync/sync.h"
-#include "tessera_assert.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
 #include "vm/vm.h"
 
 /* One operation of the call. */

@@ -34,14 +34,14 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "base/assert.h"
+#include "base/device.h"
+#include "base/wait.h"
 #include "borrow/borrow.h"
 #include "client/client.h"
 #include "debug/debug.h"
 #include "exec/exec.h"
 #include "segments/segments.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 #include "vm/vm.h"
 
 /* Spare tables kept for the next change. */

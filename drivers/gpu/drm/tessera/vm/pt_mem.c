@@ -35,13 +35,13 @@
 #include <drm/tessera_drm.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "base/assert.h"
+#include "base/device.h"
+#include "base/wait.h"
 #include "client/client.h"
 #include "gem/gem.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
-#include "tessera_assert.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 #include "vm/vm.h"
 
 /*

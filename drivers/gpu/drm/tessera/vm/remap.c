@@ -30,12 +30,12 @@
 #include <drm/drm_print.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "base/device.h"
 #include "borrow/borrow.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
 #include "segments/segments.h"
-#include "tessera_device.h"
 #include "vm/vm.h"
 
 /* Maximum number of objects per batch when they are shown or hidden. */

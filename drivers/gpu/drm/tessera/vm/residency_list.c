@@ -39,8 +39,8 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
+#include "base/device.h"
 #include "mem/mem.h"
-#include "tessera_device.h"
 #include "vm/vm.h"
 
 /**

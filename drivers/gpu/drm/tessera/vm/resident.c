@@ -38,6 +38,10 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
+#include "base/assert.h"
+#include "base/compat.h"
+#include "base/device.h"
+#include "base/wait.h"
 #include "borrow/borrow.h"
 #include "client/client.h"
 #include "cpu/cpu.h"
@@ -47,10 +51,6 @@
 #include "mem/mem.h"
 #include "pure/trim.h"
 #include "segments/segments.h"
-#include "tessera_assert.h"
-#include "tessera_compat.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 #include "vm/vm.h"
 
 /*

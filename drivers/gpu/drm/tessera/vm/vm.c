@@ -21,11 +21,11 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
 
+#include "base/device.h"
+#include "base/wait.h"
 #include "borrow/borrow.h"
 #include "mem/mem.h"
 #include "paging/paging.h"
-#include "tessera_device.h"
-#include "tessera_wait.h"
 #include "vm/vm.h"
 
 /**

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# See tessera_compat.h: names for what is in the kernel's headers, and was not always.
+# See base/compat.h: names for what is in the kernel's headers, and was not always.
 tessera-has = $(shell grep -qs '$(3)' $(srctree)/include/$(2) && echo -DTESSERA_HAVE_$(1))
 ccflags-y += \
 	$(call tessera-has,ASYNC_FLIP,drm/drm_modeset_helper_vtables.h,bool flip) \

@@ -563,7 +563,7 @@ TRACE_EVENT(tessera_segment_usage,
 #endif /* __TESSERA_TRACE_H__ */
 
 #undef TRACE_INCLUDE_PATH
-#define TRACE_INCLUDE_PATH .
+#define TRACE_INCLUDE_PATH base
 #undef TRACE_INCLUDE_FILE
-#define TRACE_INCLUDE_FILE tessera_trace
+#define TRACE_INCLUDE_FILE trace
 #include <trace/define_trace.h>

@@ -16,7 +16,7 @@
 
 #include <drm/tessera_drm.h>
 
-#include "tessera_uobj.h"
+#include "base/uobj.h"
 
 /**
  * tessera_uobj_check_abort() - yield, and check for a fatal signal

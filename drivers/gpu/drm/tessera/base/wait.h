@@ -10,10 +10,10 @@
 
 struct drm_printer;
 
-/* The kinds of waits; see tessera_wait_rows.h */
+/* The kinds of waits; see base/wait_rows.h */
 enum tessera_wait_row {
 #define TESSERA_WAIT_ROW(id, ...)	TESSERA_WAIT_##id,
-#include "tessera_wait_rows.h"
+#include "base/wait_rows.h"
 #undef TESSERA_WAIT_ROW
 	TESSERA_WAIT_ROWS
 };

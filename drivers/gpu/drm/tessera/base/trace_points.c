@@ -2,10 +2,10 @@
 /**
  * DOC: tracepoints
  *
- * Definitions of the events declared in tessera_trace.h.
+ * Definitions of the events declared in base/trace.h.
  */
 
 #ifndef __CHECKER__
 #define CREATE_TRACE_POINTS
-#include "tessera_trace.h"
+#include "base/trace.h"
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The kinds of waits, for tessera_wait.h: TESSERA_WAIT_ROW(id, name, waiter,
+ * The kinds of waits, for base/wait.h: TESSERA_WAIT_ROW(id, name, waiter,
  * condition, locks held, bound). No include guard. "make check
  * SUITE=check-waits" compares the table in Documentation/locking.rst with this
  * list. "scripts/check-waits.py --write" updates it.

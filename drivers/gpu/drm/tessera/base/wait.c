@@ -2,7 +2,7 @@
 /**
  * DOC: waits
  *
- * Each wait of a thread belongs to a row of the table in tessera_wait_rows.h,
+ * Each wait of a thread belongs to a row of the table in base/wait_rows.h,
  * which states what the thread holds and what bounds the wait. A row counts its
  * waits, keeps the longest one, and lists the threads in it (debugfs "waits").
  *
@@ -24,7 +24,7 @@
 
 #include <drm/drm_print.h>
 
-#include "tessera_wait.h"
+#include "base/wait.h"
 
 struct wait_row {
 	const char *name;
@@ -51,7 +51,7 @@ static struct wait_row rows[TESSERA_WAIT_ROWS] = {
 		.lock = __SPIN_LOCK_UNLOCKED(rows[TESSERA_WAIT_##id].lock),		\
 		.waits = LIST_HEAD_INIT(rows[TESSERA_WAIT_##id].waits),			\
 	},
-#include "tessera_wait_rows.h"
+#include "base/wait_rows.h"
 #undef TESSERA_WAIT_ROW
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-#ifndef __TESSERA_HWABI_H__
-#define __TESSERA_HWABI_H__
+#ifndef __TESSERA_ABI_H__
+#define __TESSERA_ABI_H__
 
 #include <linux/types.h>
 
 /*
  * The device's memory formats as structs, for the packets that the driver
- * itself writes. The numbers come from tessera_hw.h. tessera_hwabi_check.h
+ * itself writes. The numbers come from tessera_hw.h. hw/abi_check.h
  * asserts that both agree.
  */
 
@@ -163,4 +163,4 @@ struct tessera_fw_header {
 	__le32 crc;
 };
 
-#endif /* __TESSERA_HWABI_H__ */
+#endif /* __TESSERA_ABI_H__ */

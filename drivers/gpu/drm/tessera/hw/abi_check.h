@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-#ifndef __TESSERA_HWABI_CHECK_H__
-#define __TESSERA_HWABI_CHECK_H__
+#ifndef __TESSERA_ABI_CHECK_H__
+#define __TESSERA_ABI_CHECK_H__
 
 #include <linux/build_bug.h>
 #include <linux/stddef.h>
 
 #include <tessera/tessera_hw.h>
 
-#include "tessera_hwabi.h"
+#include "hw/abi.h"
 
 #define TESSERA_CHECK_OFFSET(type, member, offset) \
 	static_assert(offsetof(struct type, member) == (offset))
@@ -49,4 +49,4 @@ TESSERA_CHECK_DWORDS(tessera_pkt_unmap_aperture, TSR_UNMAP_APERTURE_DWORDS);
 TESSERA_CHECK_DWORDS(tessera_pkt_mark, TSR_MARK_DWORDS);
 static_assert(sizeof(struct tessera_fw_header) == TSR_FW_HEADER_BYTES);
 
-#endif /* __TESSERA_HWABI_CHECK_H__ */
+#endif /* __TESSERA_ABI_CHECK_H__ */
