@@ -32,16 +32,11 @@ WHOLE = "# whole suite"
 # Numbers that have no test yet, each with the reason in a word.
 ABSENT, UNTESTED = "feature not there yet", "no test yet"
 WAITING = {
-    "SWZ-33": ABSENT,
-    "LOCK-28..29": ABSENT,
     "RES-9..14": ABSENT,
     "CG-1..3": ABSENT,
     # There is no engine without virtual addresses that jobs of a VM may run on.
     "ERR-21": ABSENT,
-    "ERR-24": ABSENT,  # LOCK-28
-    "ERR-25": ABSENT,  # SWZ-33
     "MODEL-8": ABSENT,  # Paging works on segment addresses in both models.
-    "MODEL-12": ABSENT,  # SWZ-33
 }
 
 REQUIREMENT = re.compile(r"^- \*\*([A-Z]+)-(\d+)\*\*|^\| ([A-Z]+)-(\d+) \|", re.M)
