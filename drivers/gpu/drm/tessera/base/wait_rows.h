@@ -56,7 +56,7 @@ TESSERA_WAIT_ROW(ASID, "asid",
 		 "context lock, reset_lock (read)",
 		 "those jobs; a signal")
 TESSERA_WAIT_ROW(IDLE, "idle",
-		 "BO_WAIT, LOCK, DMA_BUF_IOCTL_SYNC",
+		 "BO_WAIT, LOCK, DMA_BUF_IOCTL_SYNC; expire_job in debugfs for one job",
 		 "jobs that use an object",
 		 "nothing",
 		 "those jobs; the caller's timeout; a signal")

@@ -36,7 +36,6 @@
  */
 
 #include <linux/dma-fence.h>
-#include <linux/sched/signal.h>
 #include <linux/workqueue.h>
 
 #include <drm/drm_managed.h>
@@ -45,6 +44,7 @@
 #include "base/compat.h"
 #include "base/device.h"
 #include "base/trace.h"
+#include "base/wait.h"
 #include "exec/exec.h"
 
 /*
@@ -215,7 +215,7 @@ int tessera_reset_expire(struct tessera_engine *engine)
 	struct dma_fence *fence = NULL;
 	unsigned long flags;
 	bool cookie;
-	int ret;
+	long ret;
 
 	cookie = dma_fence_begin_signalling();
 	spin_lock_irqsave(&engine->lock, flags);
@@ -232,10 +232,10 @@ int tessera_reset_expire(struct tessera_engine *engine)
 		return -ENOENT;
 
 	tessera_sched_fault(engine);
-	ret = dma_fence_wait(fence, true);
+	ret = tessera_wait_fence(TESSERA_WAIT_IDLE, fence, true, MAX_SCHEDULE_TIMEOUT);
 	dma_fence_put(fence);
 
-	return ret;
+	return min(ret, 0L);
 }
 
 static void tessera_reset_fini(struct drm_device *drm, void *data)
