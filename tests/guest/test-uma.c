@@ -500,53 +500,6 @@ static void virtual_address(void)
 	tsr_close(&s.dev);
 }
 
-#define PAGES_LIMIT "/sys/module/ttm/parameters/pages_limit"
-
-/*
- * A job needs two listed objects, of which one was swapped out and the other is
- * resident. TTM uses more memory than its limit and swaps out all that it may
- * when the first comes back. The second must stay.
- */
-static void above_the_limit(void)
-{
-	struct scene s = scene_open();
-	struct tsr_vm vm = tsr_vm_open(&s.dev);
-	struct tsr_bo bo = mapped(&s, 13);
-	struct tsr_bo other = tsr_bo_new(&s.dev, BYTES, tsr_bit(tsr_seg_gart(&s.dev)), cpu);
-	uint32_t done = tsr_syncobj_new(&s.dev);
-	char *limit = tsr_read_file(PAGES_LIMIT);
-	struct tsr_cmd cmd;
-	int ret;
-
-	require(limit);
-	tsr_vm_map(&s.dev, vm.id, &bo, 0, ADDRESS, BYTES, 0);
-	tsr_vm_map(&s.dev, vm.id, &other, 0, 2 * ADDRESS, BYTES, 0);
-	tsr_vm_place(&vm, &bo);
-	tsr_vm_place(&vm, &other);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_address(&cmd, 0, 2 * ADDRESS, BYTES, true);
-	tsr_cmd_bind_address(&cmd, 1, ADDRESS, BYTES, false);
-	tsr_cmd_copy(&cmd, 0, 0, 1, 0, BYTES / 4);
-	require_ok(tsr_vm_run(&vm, &cmd));
-
-	tsr_evict_set(UINT32_MAX);
-	require(tsr_swap_out_objects() > 0);
-	tsr_gpu_touch(&s.dev, s.ctx, &other);
-	require_ok(tsr_write_file(PAGES_LIMIT, "1"));
-	ret = __tsr_submit_vm(&s.dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, done);
-	require_ok(tsr_write_file(PAGES_LIMIT, limit));
-	require_ok(ret);
-	require_ok(tsr_syncobj_status(&s.dev, done));
-	tsr_bo_map(&s.dev, &other);
-	tsr_pattern_check(&other, 13);
-	free(limit);
-	tsr_cmd_fini(&cmd);
-	tsr_bo_unmap(&bo);
-	tsr_bo_unmap(&other);
-	tsr_vm_close(&vm);
-	tsr_close(&s.dev);
-}
-
 /* The device goes while an object is resident and mapped by the CPU. */
 static void unplugged(void)
 {
@@ -587,7 +540,6 @@ static const struct tap_test tests[] = {
 	{ "SEG-36 pages are lent to another device", lent, 0, 0 },
 	{ "SEG-36 LOCK2 does not move an object", locked, 0, 0 },
 	{ "SEG-36 jobs of a VM reach the pages", virtual_address, 0, 0 },
-	{ "RES-2 TTM's limit takes no object that a job needs", above_the_limit, 0, 0 },
 	{ "SEG-36 unplug with UMA memory in use", unplugged, TSR_NO_DEVICE, 0 },
 };
 
