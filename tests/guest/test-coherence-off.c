@@ -422,6 +422,7 @@ static void rounds(struct scene *s, struct tsr_bo *bo, uint32_t set)
 		/* Swap-out must save the bytes that the GPU wrote. */
 		tsr_gpu_fill(&s->dev, s->ctx, bo, round + 10);
 		tsr_evict_set(set);
+		tsr_bo_wait(&s->dev, bo);
 		require(tsr_swap_out_objects() > 0);
 		tsr_gpu_touch(&s->dev, s->ctx, bo);
 		tsr_words_check(bo->map, WORDS, round + 10);
@@ -755,6 +756,7 @@ static void moves_are_the_kernels(void)
 	tsr_invalidate_cache(&s.dev, &pages);
 	tsr_gpu_fill(&s.dev, s.ctx, &pages, 0x77);
 	tsr_evict_set(s.gart);
+	tsr_bo_wait(&s.dev, &pages);
 	require(tsr_swap_out_objects() > 0);
 	for (uint32_t i = 0; i < WORDS; i++)
 		require_msg(((uint32_t *)pages.map)[i] == 0x77,
@@ -853,6 +855,7 @@ static void saved_from_an_address(void)
 	vm_write(&s, &vm, 2);
 	tsr_evict(&s.dev, &bo, 1);
 	tsr_evict_set(s.gart);
+	tsr_bo_wait(&s.dev, &bo);
 	require(tsr_swap_out_objects() > 0);
 	tsr_words_check(bo.map, WORDS, 2);
 	tsr_vm_close(&vm);

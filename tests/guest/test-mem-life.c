@@ -172,6 +172,7 @@ static void other_pages(void)
 		check_taken_memory(taken);
 		/* Swap out while the object is not in video memory. */
 		tsr_pattern_write(&bo, 100 + round);
+		tsr_bo_wait(&dev, &bo);
 		require(tsr_swap_out_objects() >= (long)(bo.size / 4096));
 		taken = take_free_memory();
 		tsr_gpu_read(&dev, ctx, &bo, 0, words, read);

@@ -325,6 +325,8 @@ static void swapped_is_kept(void)
 	struct tsr_bo bo = patterned(&dev, ctx, gart, 3);
 
 	require_ok(offer(&dev, &bo, normal));
+	/* The object has left the aperture, and only an idle one is swapped out. */
+	tsr_bo_wait(&dev, &bo);
 	require(tsr_swap_out_objects() > 0);
 	for (uint32_t i = 0; i < 10; i++)
 		require(!tsr_write_file("/proc/sys/vm/drop_caches", "2"));
@@ -347,6 +349,7 @@ static void reclaimed_is_swapped(void)
 	tsr_evict_set(vis);
 	require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_DISCARDED);
 	tsr_pattern_write(&bo, 2);
+	tsr_bo_wait(&dev, &bo);
 	require(tsr_swap_out_objects() >= (long)(bo.size / 4096));
 	tsr_pattern_check(&bo, 2);
 	tsr_close(&dev);

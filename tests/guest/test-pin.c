@@ -105,6 +105,7 @@ static void attached_round(struct tsr_device *dev, uint32_t ctx, struct tsr_bo *
 
 	require_ok(__tsr_bo_close(vgem, theirs));
 	tsr_evict_set(1u << gart);
+	tsr_bo_wait(dev, bo);
 	require_eq(tsr_swap_out_objects(), bo->size / 4096);
 	tsr_words_check(seen, bo->size / 4, round + 10);
 	tsr_gpu_touch(dev, ctx, bo);

@@ -386,6 +386,7 @@ static void swapped_out(void)
 		tsr_swap_out_objects();
 		require_resident(&s, &bo);
 		tsr_evict_set(tsr_bit(&s.uma));
+		tsr_bo_wait(&s.dev, &bo);
 		require(tsr_swap_out_objects() >= (long)(BYTES / KiB(4)));
 		if (round % 2)
 			tsr_words_check(bo.map, BYTES / 4, round);
