@@ -98,7 +98,8 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 		   tessera_bo_segment_offset(bo), bo->supported, bo->evict_to);
 	for (i = 0; i < bo->num_preferred; i++)
 		drm_printf(p, "%c%u", i ? ',' : ' ', bo->preferred[i]);
-	drm_printf(p, " write 0x%x priority %d align 0x%llx", bo->writable, bo->priority + DRM_TESSERA_BO_PRIORITY_MIN,
+	drm_printf(p, " write 0x%x priority %d align 0x%llx", bo->writable,
+		   bo->priority + DRM_TESSERA_BO_PRIORITY_MIN,
 		   (u64)bo->tbo.page_alignment << PAGE_SHIFT);
 	drm_printf(p, " flags 0x%x layout %u pitch %u client %u pins %u page 0x%llx",
 		   bo->flags, bo->layout, bo->pitch, bo->account->id, bo->pins,

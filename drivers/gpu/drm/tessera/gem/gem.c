@@ -273,7 +273,8 @@ int tessera_ioctl_bo_priority(struct drm_device *drm, void *data, struct drm_fil
 	struct tessera_bo *bo;
 	int ret = -EPERM;
 
-	if (tessera_ioctl_bad(to_tessera_device(drm), !tessera_bo_priority_is_valid(args->priority)))
+	if (tessera_ioctl_bad(to_tessera_device(drm),
+			      !tessera_bo_priority_is_valid(args->priority)))
 		return -EINVAL;
 	bo = tessera_bo_lookup(file, args->handle);
 	if (!bo)
