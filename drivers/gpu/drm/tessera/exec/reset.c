@@ -165,9 +165,13 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 	struct tessera_job *hung = NULL;
 	bool cookie, stopped, reset;
 
+	drm_sched_stop(&engine->sched, &bad->base);
+	/*
+	 * Nothing is handed over now, so no check is asked for that this one
+	 * does not make.
+	 */
 	WRITE_ONCE(engine->looked, jiffies);
 	WRITE_ONCE(engine->fault, false);
-	drm_sched_stop(&engine->sched, &bad->base);
 
 	/*
 	 * Begin here: drm_sched_stop() waits for fences that are about to

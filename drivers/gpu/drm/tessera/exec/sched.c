@@ -31,9 +31,10 @@
  * Therefore each job is asked for, and jobs that are pushed later cannot
  * prevent that.
  *
- * No wait is circular. A job that stands back waits either for a job in the
- * ring, which ends, or for a ready job of higher priority. The scheduler asks
- * for that one, too. Ready jobs of the highest priority wait only for the ring.
+ * No wait is circular. A job that stands back waits for a job in the ring,
+ * which ends, for a ready job of higher priority, or for a job of its own client
+ * and level that stood back before it. The scheduler asks for that one, too.
+ * The first ready job of the highest priority waits only for the ring.
  *
  * With rule 3, at least every 17th job handed over is one of low priority, if
  * one is ready. At least every 17th of the others is one of normal priority.
