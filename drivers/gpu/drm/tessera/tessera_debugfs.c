@@ -91,7 +91,16 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 	const struct tessera_segment *seg;
 	u32 i;
 
-	dma_resv_lock(bo->tbo.base.resv, NULL);
+	/*
+	 * Another driver may hold the reservation of a shared object for any
+	 * time, and unplug waits for a crash dump that is being made.
+	 */
+	if (!READ_ONCE(bo->sharing.exported)) {
+		dma_resv_lock(bo->tbo.base.resv, NULL);
+	} else if (!dma_resv_trylock(bo->tbo.base.resv)) {
+		drm_printf(p, "bo %u size %zu reserved\n", bo->id, bo->tbo.base.size);
+		return;
+	}
 	seg = tessera_bo_segment(bo);
 	drm_printf(p, "bo %u size %zu segment %u offset 0x%llx set 0x%x evict_to 0x%x preferred",
 		   bo->id, bo->tbo.base.size, seg ? seg->id : 0,
