@@ -128,8 +128,11 @@ static int offer_claim_all(struct tessera_bos *set, u32 priority)
 	for (i = 0; i < set->num; i++) {
 		if (offer_claim(set->bos[i], priority))
 			continue;
-		while (i--)
+		while (i--) {
 			WRITE_ONCE(set->bos[i]->offer.priority, 0);
+			/* A search may have seen the offer. */
+			tessera_order_update(set->bos[i]);
+		}
 		return -EINVAL;
 	}
 
