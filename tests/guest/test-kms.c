@@ -15,6 +15,7 @@
 #include "kms.h"
 #include "pci.h"
 #include "stall.h"
+#include "vm.h"
 
 /*
  * Small, because both the guest and the expected picture are computed slowly.
@@ -136,6 +137,26 @@ static void planes(void)
 	bench_end(&b);
 }
 
+/*
+ * A swizzled object that is shown cannot be mapped in a VM while the CPU sees it
+ * through a range: it would lose the range, and cannot be evicted.
+ */
+static void keeps_its_view(struct bench *b, const struct tsr_fb *fb)
+{
+	volatile uint32_t *words = fb->bo.map;
+	const struct drm_tessera_vm_bind_op map = {
+		.op = DRM_TESSERA_VM_BIND_MAP,
+		.handle = fb->bo.handle,
+		.address = 0x40000000,
+		.range = fb->bo.size,
+	};
+	uint32_t vm = tsr_vm_new(&b->kms.dev), word = words[7];
+
+	require_err(__tsr_vm_bind(b->kms.dev.fd, vm, &map, 1, 0, 0), -EBUSY);
+	words[7] = word;
+	tsr_vm_free(&b->kms.dev, vm);
+}
+
 /* A surface in each swizzled layout: linear CPU writes are shown linearly. */
 static void layouts(void)
 {
@@ -178,6 +199,7 @@ static void layouts(void)
 			s = tsr_show_at(&fb, 0, 0);
 			show(&b, &s, 1);
 		}
+		keeps_its_view(&b, &fb);
 	}
 	bench_end(&b);
 }

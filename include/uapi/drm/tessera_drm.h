@@ -1736,6 +1736,8 @@ struct drm_tessera_vm_bind_op {
  *   where a mapping counts for each operation.
  * - -ENOSPC: too many page tables of this client, or too many mappings of the
  *   VM; or no segment is large enough for more page tables.
+ * - -EBUSY: a swizzled object is scanned out, and the CPU sees it through
+ *   swizzling ranges.
  * - -EIO: an object is lost; or the VM is lost, because changing it failed or
  *   the device was reset.
  */

@@ -581,13 +581,20 @@ static struct dma_fence *bind_apply(struct bind *bind)
 	return fence;
 }
 
-/* The CPU sees no object of a VM through swizzling ranges (SWZ-33). */
-static void leave_ranges(struct tessera_bo *bo)
+/*
+ * The CPU sees no object of a VM through swizzling ranges (SWZ-33). -EBUSY if it
+ * has no other view of the object, because that is scanned out.
+ */
+static int leave_ranges(struct tessera_bo *bo)
 {
 	if (!bo->window.num_ranges)
-		return;
+		return 0;
+	if (tessera_bo_is_immovable(bo))
+		return -EBUSY;
 	ttm_bo_unmap_virtual(&bo->tbo);
 	tessera_swizzle_range_release(bo);
+
+	return 0;
 }
 
 static int bind_locked(struct bind *bind, struct drm_exec *exec, struct dma_fence **done)
@@ -595,12 +602,14 @@ static int bind_locked(struct bind *bind, struct drm_exec *exec, struct dma_fenc
 	struct drm_gem_object *obj;
 	struct dma_fence *fence;
 	struct drm_gpuva *va;
-	int ret;
+	int ret = 0;
 	u32 i;
 
-	for (i = 0; i < bind->num_ops; i++)
+	for (i = 0; i < bind->num_ops && !ret; i++)
 		if (bind->ops[i].bo)
-			leave_ranges(bind->ops[i].bo);
+			ret = leave_ranges(bind->ops[i].bo);
+	if (ret)
+		return ret;
 	tessera_paging_begin(&bind->batch, bind->vm->pts->queue, 0, NULL);
 	ret = bind_prepare(bind);
 	if (ret) {
