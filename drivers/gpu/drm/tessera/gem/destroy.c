@@ -80,9 +80,14 @@ static void destroy_locked(struct tessera_bo *bo)
 {
 	struct dma_resv *resv = destroy_own_resv(bo);
 	struct dma_fence *fence = NULL;
-	int ret;
+	int ret = 0;
 
-	ret = tessera_ttm_leave_aperture(bo);
+	/*
+	 * Users of an imported buffer wait for the moves in its reservation.
+	 * Therefore queue none behind the jobs of a dying import.
+	 */
+	if (!bo->sharing.dmabuf || dma_resv_test_signaled(resv, DMA_RESV_USAGE_BOOKKEEP))
+		ret = tessera_ttm_leave_aperture(bo);
 	if (ret)
 		drm_err_ratelimited(bo->tbo.base.dev, "object %u stays mapped: %d\n", bo->id, ret);
 	if (tessera_bo_placement(bo))
