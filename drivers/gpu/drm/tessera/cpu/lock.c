@@ -235,8 +235,7 @@ static struct tessera_bo *instance_reuse(struct tessera_bo *old, struct drm_file
 		tessera_bo_put(bo);
 		if (named == bo)
 			return named;
-		if (named)
-			tessera_bo_put(named);
+		tessera_bo_put(named);
 	}
 
 	return NULL;

@@ -90,14 +90,14 @@ static int locks_add_file(struct tessera_bo *bo, struct drm_file *file)
 		return -ENOMEM;
 	new->file = file;
 	spin_lock(&bo->locks.lock);
-	if (!locks_find(bo, file)) {
-		if (bo->locks.num_files < MAX_FILES) {
-			list_add_tail(&new->node, &bo->locks.files);
-			bo->locks.num_files++;
-			new = NULL;
-		} else {
-			ret = -ENOSPC;
-		}
+	if (locks_find(bo, file)) {
+		/* Another thread has added it. */
+	} else if (bo->locks.num_files == MAX_FILES) {
+		ret = -ENOSPC;
+	} else {
+		list_add_tail(&new->node, &bo->locks.files);
+		bo->locks.num_files++;
+		new = NULL;
 	}
 	spin_unlock(&bo->locks.lock);
 	kfree(new);

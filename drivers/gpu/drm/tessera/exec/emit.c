@@ -246,20 +246,17 @@ struct dma_fence *tessera_emit_blocking_fence(struct tessera_engine *engine,
 					      struct tessera_job *job, bool turn)
 {
 	struct ahead ahead = { .moves = job->moves };
-	struct tessera_fence *in_ring = NULL;
+	struct tessera_fence *in_ring;
 	struct dma_fence *wait = NULL;
 	unsigned long flags;
 
 	spin_lock_irqsave(&engine->lock, flags);
 	emit_look_ahead_locked(engine, job, &ahead);
+	in_ring = ahead.above ?: ahead.middle;
 	if (emit_is_far_ahead(engine, &ahead))
 		wait = emit_stand_back_locked(job, &ahead);
 	else if (!turn)
-		in_ring = ahead.above ?: ahead.middle;
-	if (in_ring)
-		wait = &in_ring->base;
-	else if (!wait && !turn)
-		wait = emit_ready_above_locked(engine, job->level);
+		wait = in_ring ? &in_ring->base : emit_ready_above_locked(engine, job->level);
 	if (!wait)
 		emit_leave_back_locked(job);
 

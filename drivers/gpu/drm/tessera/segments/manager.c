@@ -172,7 +172,6 @@ static bool placement_before(struct rb_node *node, const struct rb_node *other)
 {
 	const struct tessera_placement *a = rb_entry(node, struct tessera_placement, order);
 	const struct tessera_placement *b = rb_entry(other, struct tessera_placement, order);
-
 	u32 group_a = tessera_placement_group(a), group_b = tessera_placement_group(b);
 
 	return group_a == group_b ? a->last_use < b->last_use : group_a < group_b;
