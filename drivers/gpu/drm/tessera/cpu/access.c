@@ -42,10 +42,10 @@
  * Return: 0 if the view is valid as long as the reservation is held;
  * -EINPROGRESS if a move is under way: drop the reservation, call
  * tessera_access_wait() and try again; -EIO if the object is lost; -EINVAL if
- * it is offered; -EACCES if it is not accessible to the CPU; -ENOSPC if the CPU has
- * no view of it in its place and it may not be evicted, or is a linear object
- * that is scanned out; -EBUSY if it is scanned out and has no swizzling range;
- * or another error of its eviction.
+ * it is offered; -EACCES if it is not accessible to the CPU; -ENOSPC if the CPU
+ * has no view of it in its place and it may not be evicted, or is a linear
+ * object that is scanned out; -EBUSY if it is scanned out and has no swizzling
+ * range; or another error of its eviction.
  */
 int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw, bool evict)
 {

@@ -21,11 +21,11 @@
  *
  * The shrinker walks a list of objects that may have pages for it, the donors.
  * An object becomes a donor when its pages are retained, when it is offered, or
- * when page tables leave their segment. It is removed when the shrinker finds no pages, and when its last GEM
- * reference is dropped. After that its reservation may change, because TTM
- * gives an object that is private to a VM its own reservation before it frees
- * the memory. The shrinker therefore holds the lock of the list while it uses
- * an object.
+ * when page tables leave their segment. It is removed when the shrinker finds
+ * no pages, and when its last GEM reference is dropped. After that its
+ * reservation may change, because TTM gives an object that is private to a VM
+ * its own reservation before it frees the memory. The shrinker therefore holds
+ * the lock of the list while it uses an object.
  *
  * TTM assumes that the pages of an object in memory are unused, and frees them
  * at once when a move to the pages fails. The last page-in may still read them,

@@ -13,12 +13,12 @@
  *
  * A change that moves an object towards the front of the order sorts the object
  * again at once. An offer, a lower priority, and the end of its last residency
- * entry are changes of that kind. A use moves an object towards the back. A submission does not
- * sort the objects that it uses, because that would take the manager's lock. It
- * only writes &tessera_bo.last_use. An iterator that meets an object with a
- * newer stamp than its place in the tree sorts the object again and continues.
- * This happens once per object and use, however often other clients evict
- * meanwhile.
+ * entry are changes of that kind. A use moves an object towards the back. A
+ * submission does not sort the objects that it uses, because that would take
+ * the manager's lock. It only writes &tessera_bo.last_use. An iterator that
+ * meets an object with a newer stamp than its place in the tree sorts the
+ * object again and continues. This happens once per object and use, however
+ * often other clients evict meanwhile.
  *
  * Objects that are immovable, locked by another thread, or held by a split
  * submission stay in the tree, and the iterator skips them. With

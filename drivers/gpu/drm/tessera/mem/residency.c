@@ -6,9 +6,9 @@
  *
  * The object goes to one of its segments in order of preference, at first
  * without evictions, then with them (mem/victims.c). A plan names an exact
- * place instead. Objects that are private to a VM and have no alignment take any
- * free pages; all others are contiguous. Submissions and CPU faults call this with the
- * reservation of the object held.
+ * place instead. Objects that are private to a VM and have no alignment take
+ * any free pages; all others are contiguous. Submissions and CPU faults call
+ * this with the reservation of the object held.
  *
  * An object with pinned pages stays in an aperture or in system memory, and
  * moves between these. A client can therefore not fill a memory segment with

@@ -23,7 +23,7 @@
  * uses are cached, too, if its accesses snoop. The driver then need not change
  * the caching of the kernel's mapping of the pages.
  *
- * Return: the caching for ttm_sg_tt_init().
+ * Return: the caching of its &struct ttm_tt.
  */
 enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags, u32 supported)
 {
