@@ -146,6 +146,21 @@ static void *waiter_run(void *arg)
 	return NULL;
 }
 
+/* Starts a thread that locks. Returns true when it sleeps, false if it has ended. */
+static bool waiter_waits(struct waiter *w, pthread_t *thread)
+{
+	bool over;
+	pid_t tid;
+
+	require(!pthread_create(thread, NULL, waiter_run, w));
+	do {
+		usleep(1000);
+		tid = __atomic_load_n(&w->tid, __ATOMIC_SEQ_CST);
+		over = !pthread_tryjoin_np(*thread, NULL);
+	} while (!over && !(tid && tsr_sleeps(tid)));
+	return !over;
+}
+
 /* Lock returns after the job has written, and sleeps until then. */
 static void lock_waits(void)
 {
@@ -183,18 +198,10 @@ static void lock_waits_for_readers(void)
 	struct stage s = stage_open();
 	struct waiter w = { .s = &s, .bo = mapped(&s, s.set, 1) };
 	struct tsr_bo copy = mapped(&s, s.set, 2);
-	bool over;
 	pthread_t thread;
-	pid_t tid;
 
 	tsr_held_copy(&s.held, &copy, &w.bo);
-	require(!pthread_create(&thread, NULL, waiter_run, &w));
-	do {
-		usleep(1000);
-		tid = __atomic_load_n(&w.tid, __ATOMIC_SEQ_CST);
-		over = !pthread_tryjoin_np(thread, NULL);
-	} while (!over && !(tid && tsr_sleeps(tid)));
-	require_msg(!over, "the job was still to read");
+	require_msg(waiter_waits(&w, &thread), "the job was still to read");
 	stage_go(&s);
 	pthread_join(thread, NULL);
 	require_ok(w.rc);
@@ -417,8 +424,6 @@ static void instances_are_limited(void)
 	struct waiter w = { .s = &s, .flags = discard };
 	struct tsr_bo bos[MOST], more;
 	pthread_t thread;
-	bool over;
-	pid_t tid;
 
 	instances(&s, bos, MOST);
 	tsr_bo_free(&s.dev, &bos[0]);
@@ -430,13 +435,8 @@ static void instances_are_limited(void)
 	w.bo = more;
 	w.bo.map = NULL;
 	tsr_bo_map(&s.dev, &w.bo);
-	require(!pthread_create(&thread, NULL, waiter_run, &w));
-	do {
-		usleep(1000);
-		tid = __atomic_load_n(&w.tid, __ATOMIC_SEQ_CST);
-		over = !pthread_tryjoin_np(thread, NULL);
-	} while (!over && !(tid && tsr_sleeps(tid)));
-	require_msg(!over, "expected the discard to wait, it returned %d", w.rc);
+	require_msg(waiter_waits(&w, &thread), "expected the discard to wait, it returned %d",
+		    w.rc);
 	stage_go(&s);
 	pthread_join(thread, NULL);
 	require_ok(w.rc);

@@ -440,17 +440,20 @@ static void listed_stays_in_parts(void)
 	tsr_close(&dev);
 }
 
+#define CROWD 300 /* more than the searches for victims of one call */
+
 /* the test's device and objects, for its children */
 static struct tsr_device *inherited;
-static struct tsr_bo locked, held;
+static struct tsr_bo crowd[CROWD], held;
 
-/* Lock the first object and wait for the reservation of the second. */
-static void use_both(struct tsr_client *client)
+/* Lock the first objects of the crowd and wait for the reservation of @held. */
+static void use_crowd(struct tsr_client *client)
 {
 	struct tsr_cmd cmd;
 
 	tsr_cmd_init(&cmd);
-	tsr_cmd_alloc(&cmd, locked.handle, false);
+	for (uint32_t i = 0; i < (uint32_t)client->arg; i++)
+		tsr_cmd_alloc(&cmd, crowd[i].handle, false);
 	tsr_cmd_alloc(&cmd, held.handle, false);
 	tsr_cmd_nop(&cmd, 64);
 	require_ok(tsr_client_submit(client, inherited, tsr_context_new(inherited, 0), &cmd, 0, 0));
@@ -460,6 +463,39 @@ static void use_both(struct tsr_client *client)
 static void make_resident(void *arg)
 {
 	require_ok(__tsr_make_resident(inherited->fd, arg, 1, 0, NULL));
+}
+
+/*
+ * Make @other resident while another thread has the reservations of the first
+ * @num objects of the crowd, and waits for that of @held. Return true if the
+ * call waited for them.
+ */
+static bool waits_for_crowd(struct tsr_device *dev, uint32_t ctx, uint32_t num,
+			    struct tsr_bo *other)
+{
+	struct tsr_bo_locked holder;
+	struct tsr_client user;
+	struct tsr_stuck stuck;
+	struct tsr_call make;
+	bool waited;
+
+	inherited = dev;
+	held = tsr_bo_new(dev, KiB(64), tsr_bit(tsr_seg_gart(dev)), 0);
+	tsr_gpu_touch(dev, ctx, &held);
+	stuck = tsr_stuck_start(dev, ctx);
+	require_ok(__tsr_submit_use(dev, ctx, &held, true));
+	tsr_bo_lock_begin(&holder, dev, &held);
+	tsr_trace_start_waits();
+	tsr_client_start(&user, use_crowd, num);
+	tsr_wait_for(tsr_trace_waits_for_lock(user.pid));
+	tsr_call_start(&make, make_resident, &other->handle);
+	tsr_wait_for(make.returned || tsr_call_waits(&make, "victim"));
+	waited = !make.returned;
+	tsr_stuck_end(&stuck);
+	tsr_call_join(&make);
+	tsr_bo_lock_end(&holder);
+	tsr_client_join(&user);
+	return waited;
 }
 
 /*
@@ -473,55 +509,17 @@ static void locked_is_passed_over(void)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo next = tsr_bo_new(&dev, vis->size / 2, tsr_bit(vis), 0);
 	struct tsr_bo other = tsr_bo_new(&dev, vis->size / 2, tsr_bit(vis), 0);
-	struct tsr_bo_locked holder;
-	struct tsr_client user;
-	struct tsr_stuck stuck;
-	struct tsr_call make;
-	bool waited;
 
-	inherited = &dev;
-	locked = tsr_bo_new(&dev, vis->size / 2, tsr_bit(vis), 0);
-	tsr_gpu_touch(&dev, ctx, &locked);
+	crowd[0] = tsr_bo_new(&dev, vis->size / 2, tsr_bit(vis), 0);
+	tsr_gpu_touch(&dev, ctx, &crowd[0]);
 	tsr_gpu_touch(&dev, ctx, &next);
-	held = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), 0);
-	tsr_gpu_touch(&dev, ctx, &held);
-	stuck = tsr_stuck_start(&dev, ctx);
-	require_ok(__tsr_submit_use(&dev, ctx, &held, true));
-	tsr_bo_lock_begin(&holder, &dev, &held);
-	tsr_trace_start_waits();
-	tsr_client_start(&user, use_both, 0);
-	tsr_wait_for(tsr_trace_waits_for_lock(user.pid));
-	tsr_call_start(&make, make_resident, &other.handle);
-	tsr_wait_for(make.returned || tsr_call_waits(&make, "victim"));
-	waited = !make.returned;
-	tsr_stuck_end(&stuck);
-	tsr_call_join(&make);
-	tsr_bo_lock_end(&holder);
-	tsr_client_join(&user);
-	require_msg(!waited, "expected space without waiting for the locked object, the eviction "
-			     "waited for its lock");
-	require_eq(tsr_bo_info(&dev, &locked).segment, vis->id);
+	require_msg(!waits_for_crowd(&dev, ctx, 1, &other),
+		    "expected space without waiting for the locked object, the eviction "
+		    "waited for its lock");
+	require_eq(tsr_bo_info(&dev, &crowd[0]).segment, vis->id);
 	require_eq(tsr_bo_info(&dev, &other).segment, vis->id);
 	require_eq(tsr_bo_info(&dev, &next).segment, 0);
 	tsr_close(&dev);
-}
-
-#define CROWD 300 /* more than the searches for victims of one call */
-
-static struct tsr_bo crowd[CROWD];
-
-/* Lock the crowd and wait for the reservation of the held object. */
-static void use_crowd(struct tsr_client *client)
-{
-	struct tsr_cmd cmd;
-
-	tsr_cmd_init(&cmd);
-	for (uint32_t i = 0; i < CROWD; i++)
-		tsr_cmd_alloc(&cmd, crowd[i].handle, false);
-	tsr_cmd_alloc(&cmd, held.handle, false);
-	tsr_cmd_nop(&cmd, 64);
-	require_ok(tsr_client_submit(client, inherited, tsr_context_new(inherited, 0), &cmd, 0, 0));
-	tsr_cmd_fini(&cmd);
 }
 
 /* A thread may hold the reservations of any number of objects. */
@@ -532,35 +530,15 @@ static void locked_crowd_is_passed_over(void)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo next = tsr_bo_new(&dev, vis->size - CROWD * KiB(4), tsr_bit(vis), 0);
 	struct tsr_bo other = tsr_bo_new(&dev, KiB(4), tsr_bit(vis), 0);
-	struct tsr_bo_locked holder;
-	struct tsr_client user;
-	struct tsr_stuck stuck;
-	struct tsr_call make;
-	bool waited;
 
-	inherited = &dev;
 	for (uint32_t i = 0; i < CROWD; i++)
 		crowd[i] = tsr_bo_new(&dev, KiB(4), tsr_bit(vis), 0);
 	tsr_make_resident(&dev, crowd, CROWD);
 	tsr_evict(&dev, crowd, CROWD);
 	tsr_gpu_touch(&dev, ctx, &next);
-	held = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), 0);
-	tsr_gpu_touch(&dev, ctx, &held);
-	stuck = tsr_stuck_start(&dev, ctx);
-	require_ok(__tsr_submit_use(&dev, ctx, &held, true));
-	tsr_bo_lock_begin(&holder, &dev, &held);
-	tsr_trace_start_waits();
-	tsr_client_start(&user, use_crowd, 0);
-	tsr_wait_for(tsr_trace_waits_for_lock(user.pid));
-	tsr_call_start(&make, make_resident, &other.handle);
-	tsr_wait_for(make.returned || tsr_call_waits(&make, "victim"));
-	waited = !make.returned;
-	tsr_stuck_end(&stuck);
-	tsr_call_join(&make);
-	tsr_bo_lock_end(&holder);
-	tsr_client_join(&user);
-	require_msg(!waited, "expected space behind the locked objects, the eviction waited for "
-			     "their lock");
+	require_msg(!waits_for_crowd(&dev, ctx, CROWD, &other),
+		    "expected space behind the locked objects, the eviction waited for "
+		    "their lock");
 	require_eq(tsr_bo_info(&dev, &crowd[CROWD - 1]).segment, vis->id);
 	require_eq(tsr_bo_info(&dev, &other).segment, vis->id);
 	require_eq(tsr_bo_info(&dev, &next).segment, 0);
