@@ -678,6 +678,45 @@ static void no_answer_no_job(void)
 	scene_end(&s);
 }
 
+#define QUEUES 64
+#define ROUNDS 2
+
+/*
+ * All jobs of a client with many queues wait until the engine has few of its
+ * jobs. When one ends, the scheduler must not ask for a job of each queue: other
+ * clients' jobs would wait for all the answers. A job is asked for at most once
+ * behind another queue's and once behind the ring's, and twice is spare.
+ */
+static void few_are_asked(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t contexts[QUEUES], last = tsr_syncobj_new(&dev);
+	struct tsr_stuck stuck;
+	struct tsr_trace trace;
+	struct tsr_cmd cmd;
+	size_t asked;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 8);
+	for (uint32_t i = 0; i < QUEUES; i++)
+		contexts[i] = tsr_context_new(&dev, 0);
+	stuck = tsr_stuck_start(&dev, tsr_context_new(&dev, 0));
+	tsr_trace_start_kernel("gpu_scheduler/drm_sched_job_wait_dep", "0");
+	for (uint32_t i = 0; i < QUEUES * ROUNDS; i++)
+		tsr_submit(&dev, contexts[i % QUEUES], &cmd, 0, last);
+	tsr_stuck_end(&stuck);
+	for (uint32_t i = 0; i < QUEUES; i++)
+		tsr_submit_done(&dev, contexts[i], &cmd);
+	trace = tsr_trace_stop();
+	require(!trace.lost);
+	asked = tsr_trace_count(&trace, "drm_sched_job_wait_dep");
+	tap_note("%zu waits of %u jobs", asked, QUEUES * (ROUNDS + 1));
+	require(asked <= 4 * QUEUES * (ROUNDS + 1));
+	tsr_trace_free(&trace);
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SCHED-8 high priority does not wait for a job that runs", high_does_not_wait, 0, 60 },
 	{ "SCHED-7 a job that is preempted leaves the same bytes", same_result, 0, 90 },
@@ -692,6 +731,7 @@ static const struct tap_test tests[] = {
 	{ "SCHED-8 a job of low priority ends", low_ends, 0, 120 },
 	{ "SCHED-8 jobs that have passed another are not charged when they have ended",
 	  ended_are_not_charged, 0, 60 },
+	{ "SCHED-8 few of a client's queues are asked when a job ends", few_are_asked, 0, 60 },
 	{ "SCHED-10 an engine that does not answer loses its job", no_answer, 0, 60 },
 	{ "SCHED-10 an engine that does not answer after its job ended loses none",
 	  no_answer_no_job, 0, 60 },
