@@ -68,6 +68,17 @@ static struct dma_resv *destroy_own_resv(struct tessera_bo *bo)
 	return own;
 }
 
+/* A fence for all users, or NULL. Without memory for it, TTM waits. */
+static struct dma_fence *destroy_busy(struct dma_resv *resv)
+{
+	struct dma_fence *fence = NULL;
+
+	if (dma_resv_get_singleton(resv, DMA_RESV_USAGE_BOOKKEEP, &fence))
+		return NULL;
+
+	return fence;
+}
+
 /*
  * Destroys an object that is idle, and lets the fences of another one call this
  * again. The caller holds the reservation, which is released.
@@ -80,28 +91,31 @@ static void destroy_locked(struct tessera_bo *bo)
 {
 	struct dma_resv *resv = destroy_own_resv(bo);
 	struct dma_fence *fence = NULL;
-	int ret = 0;
+	int ret;
 
 	/*
 	 * Users of an imported buffer wait for the moves in its reservation.
-	 * Therefore queue none behind the jobs of a dying import.
+	 * Therefore an import leaves its aperture only when it is idle.
 	 */
-	if (!bo->sharing.dmabuf || dma_resv_test_signaled(resv, DMA_RESV_USAGE_BOOKKEEP))
+	if (bo->sharing.dmabuf)
+		fence = destroy_busy(resv);
+	if (!fence) {
 		ret = tessera_ttm_leave_aperture(bo);
-	if (ret)
-		drm_err_ratelimited(bo->tbo.base.dev, "object %u stays mapped: %d\n", bo->id, ret);
+		if (ret)
+			drm_err_ratelimited(bo->tbo.base.dev, "object %u stays mapped: %d\n",
+					    bo->id, ret);
+		fence = destroy_busy(resv);
+	}
 	if (tessera_bo_placement(bo))
 		tessera_placement_dies(tessera_bo_placement(bo));
-	/* Without memory for this, TTM waits. */
-	ret = dma_resv_get_singleton(resv, DMA_RESV_USAGE_BOOKKEEP, &fence);
 	dma_resv_unlock(resv);
-	if (!ret && fence) {
-		bo->dying.fence = fence;
-		if (!dma_fence_add_callback(fence, &bo->dying.cb, destroy_signaled))
-			return;
-		dma_fence_put(fence);
+	if (!fence) {
+		ttm_bo_fini(&bo->tbo);
+		return;
 	}
-	ttm_bo_fini(&bo->tbo);
+	bo->dying.fence = fence;
+	if (dma_fence_add_callback(fence, &bo->dying.cb, destroy_signaled))
+		queue_work(tessera_bo_device(bo)->ttm.wq, &bo->dying.work);
 }
 
 static void destroy_work(struct work_struct *work)
