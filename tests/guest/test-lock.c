@@ -463,7 +463,7 @@ static uint32_t num_allocations(void)
 	return lines;
 }
 
-#define DISCARDS 10000
+#define DISCARDS 1000
 
 /* A client that keeps its handles gets idle instances back. */
 static void idle_instances_are_used_again(void)
@@ -852,7 +852,7 @@ static const struct tap_test tests[] = {
 	{ "LOCK-26 older instances are refused", older_instances_are_refused, 0, 0 },
 	{ "LOCK-29 the number of instances is limited", instances_are_limited, 0, 0 },
 	{ "LOCK-29 idle instances are used again", idle_instances_are_used_again, 0, 0 },
-	{ "LOCK-29 ten thousand discards", discards_do_not_add_up, 0, 120 },
+	{ "LOCK-29 a thousand discards", discards_do_not_add_up, 0, 0 },
 	{ "LOCK-28 ERR-24 no eviction for a lock", no_eviction_for_a_lock, 0, 0 },
 	{ "LOCK-24 LOCK-27 ERR-32 ERR-33 bad input", bad_input, 0, 0 },
 	{ "LOCK-22 ERR-37 stays out of memory while locked", stays_out_of_memory, 0, 0 },
