@@ -55,7 +55,7 @@ qemu_version() {
 	if [ ! -s "$f" ] || [ -n "${REFRESH:-}" ]; then
 		suite_refresh "$suite" >&2
 		suite_apt "$suite" apt-cache showsrc qemu | awk -v start="1:$release." \
-			'/^Version:/ && index($2, start) == 1 { print $2; exit }' >"$f.tmp"
+			'/^Version:/ && index($2, start) == 1 && !n++ { print $2 }' >"$f.tmp"
 		[ -s "$f.tmp" ] || die "no source of QEMU $release in the archive" \
 			"check that the archive in the system's sources carries Debian's $suite"
 		mv "$f.tmp" "$f"
@@ -71,8 +71,12 @@ fetch() {
 	rm -rf "$dir.tmp"
 	mkdir -p "$dir.tmp/debs"
 	(cd "$dir.tmp" && suite_apt "$suite" apt-get source --download-only "qemu=$version")
-	download_suite_debs trixie "$dir.tmp/debs" meson python3-pycotap
+	download_suite_debs trixie "$dir.tmp/debs" meson python3-pycotap \
+		python3-wheel python3-packaging
 	download_suite_debs "$suite" "$dir.tmp/debs" seabios qemu-system-data
+	# Later versions than 10.0 do not bring it.
+	[ "$suite" = trixie ] ||
+		download_suite_debs "$suite" "$dir.tmp/debs" python3-qemu-qmp
 	for deb in "$dir.tmp"/debs/*.deb; do
 		dpkg -x "$deb" "$dir.tmp/root"
 	done

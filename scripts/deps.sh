@@ -10,8 +10,8 @@ set -euo pipefail
 # shellcheck disable=SC2034 # the groups are used by name
 {
 base="build-essential pkg-config python3 rsync util-linux file ca-certificates"
-qemu="ninja-build python3-venv dpkg-dev libglib2.0-dev libpixman-1-dev libfdt-dev
-	libpng-dev zlib1g-dev libattr1-dev"
+qemu="ninja-build python3-venv python3-setuptools dpkg-dev libglib2.0-dev
+	libpixman-1-dev libfdt-dev libpng-dev zlib1g-dev libattr1-dev"
 kernel="flex bison bc libelf-dev libssl-dev cpio kmod xz-utils lz4 dwarves"
 guest="busybox-static cpio kmod"
 userspace="libdrm-dev libpng-dev libcmocka-dev"
