@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Unit tests of fair-share arithmetic (SEG-8, SEG-9). */
+/* Unit tests of fair-share arithmetic (SEG-8, SEG-9, RES-11). */
 #include <kunit/test.h>
 
 #include "pure/share.h"
@@ -26,11 +26,11 @@ static void share_by_demand(struct kunit *test)
 	tessera_share_touch(&seg, &c[1], 2);
 	tessera_share_touch(&seg, &c[2], 2);
 	tessera_share_touch(&seg, &c[2], 3);
-	KUNIT_EXPECT_EQ(test, seg.n_demand, 3);
+	KUNIT_EXPECT_EQ(test, seg.weight, 3 * TESSERA_SHARE_WEIGHT);
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[0]), 32 * MIB);
 	tessera_share_leave(&seg, &c[2]);
 	tessera_share_leave(&seg, &c[2]);
-	KUNIT_EXPECT_EQ(test, seg.n_demand, 2);
+	KUNIT_EXPECT_EQ(test, seg.weight, 2 * TESSERA_SHARE_WEIGHT);
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[0]), 48 * MIB);
 }
 
@@ -134,6 +134,40 @@ static void share_budget(struct kunit *test)
 }
 
 /*
+ * RES-11: clients with demand divide the unreserved part by their weights, which
+ * count with their demand only.
+ */
+static void share_weights(struct kunit *test)
+{
+	struct tessera_share_seg seg = { .size = 64 * MIB };
+	struct tessera_share_client a = {}, b = {}, c = {};
+
+	tessera_share_weigh(&seg, &a, 3 * TESSERA_SHARE_WEIGHT);
+	KUNIT_EXPECT_EQ(test, seg.weight, 0);
+	tessera_share_touch(&seg, &a, 1);
+	tessera_share_touch(&seg, &b, 1);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &a), 48 * MIB);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &b), 16 * MIB);
+	/* A requester without demand counts as one with it. */
+	tessera_share_weigh(&seg, &c, 4 * TESSERA_SHARE_WEIGHT);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c), 32 * MIB);
+	KUNIT_EXPECT_EQ(test, tessera_share_beside(&seg, &a, &c), 24 * MIB);
+	KUNIT_EXPECT_EQ(test, tessera_share_beside(&seg, &b, &c), 8 * MIB);
+	tessera_share_weigh(&seg, &a, 1);
+	tessera_share_weigh(&seg, &b, 1);
+	KUNIT_EXPECT_EQ(test, seg.weight, 2);
+	KUNIT_EXPECT_EQ(test, tessera_share_reserve(&seg, &a, 16 * MIB), 0);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &a), 40 * MIB);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &b), 24 * MIB);
+	tessera_share_leave(&seg, &a);
+	KUNIT_EXPECT_EQ(test, seg.weight, 1);
+	/* The largest sizes do not overflow. */
+	seg.size = BIT_ULL(62);
+	tessera_share_weigh(&seg, &b, 10000);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &b), BIT_ULL(62));
+}
+
+/*
  * SEG-8: a reservation is independent of other clients, which share the rest.
  * It counts only while its client has demand.
  */
@@ -179,6 +213,7 @@ static void share_reserved(struct kunit *test)
 }
 
 static struct kunit_case share_tests[] = {
+	KUNIT_CASE(share_weights),
 	KUNIT_CASE(share_reserved),
 	KUNIT_CASE(share_by_demand),
 	KUNIT_CASE(share_lent_and_taken_back),

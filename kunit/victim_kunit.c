@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Unit tests of the order of eviction (SEG-8, SEG-37). */
+/* Unit tests of the order of eviction (SEG-8, SEG-37, RES-11). */
 #include <kunit/test.h>
 
 #include "pure/victim.h"
@@ -20,13 +20,15 @@ static struct setting *setting_new(struct kunit *test, u64 fair, u64 want)
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, s);
-	s->req.fair = fair;
 	s->req.want = want;
 	s->req.owners = s->owners;
 	s->req.n_owners = N_OWNERS;
 	s->req.blocks = s->blocks;
-	for (i = 0; i < N_OWNERS; i++)
+	for (i = 0; i < N_OWNERS; i++) {
+		s->owners[i].share = fair;
+		s->owners[i].weight = 1;
 		s->owners[i].demand = true;
+	}
 	return s;
 }
 
@@ -236,11 +238,11 @@ static void victim_reserved(struct kunit *test)
 	add(s, 1, 25, 1);
 	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
 	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, AFTER);
-	s->owners[1].reserved = 5;
+	s->owners[1].share += 5;
 	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
 	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, KEPT);
 	/* A reservation of the requester counts, too. */
-	s->owners[0].reserved = 10;
+	s->owners[0].share += 10;
 	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
 	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, AFTER);
 }
@@ -345,18 +347,22 @@ struct market {
 	u64 now;
 };
 
-/* Give the first victim to client @who. False if only a last resort is left. */
-static bool market_take(struct kunit *test, struct market *m, u32 who, u32 n_demand)
+/*
+ * Give the first victim to client @who. The clients with demand have @weight
+ * together. False if only a last resort is left.
+ */
+static bool market_take(struct kunit *test, struct market *m, u32 who, u32 weight)
 {
 	struct setting *s = m->s;
 	u32 i;
 
 	s->req.n_blocks = 0;
-	s->req.fair = N_BLOCKS / n_demand;
 	s->req.want = 1;
 	s->req.requester = who;
-	for (i = 0; i < N_OWNERS; i++)
+	for (i = 0; i < N_OWNERS; i++) {
 		s->owners[i].used = 0;
+		s->owners[i].share = N_BLOCKS * s->owners[i].weight / weight;
+	}
 	for (i = 0; i < N_BLOCKS; i++)
 		add(s, m->owner[i], 1, m->use[i]);
 	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
@@ -423,6 +429,34 @@ static void victim_converges(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, market_held(m, 2), 5);
 }
 
+/*
+ * RES-11: two clients that over-commit converge to the ratio of their weights.
+ * So does what a small third client leaves of its share.
+ */
+static void victim_weights(struct kunit *test)
+{
+	struct market *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	m->s = setting_new(test, 0, 1);
+	m->s->owners[0].weight = 3;
+	for (i = 0; i < N_BLOCKS; i++)
+		m->owner[i] = 1;
+	for (i = 0; i < 200; i++)
+		KUNIT_EXPECT_TRUE(test, market_take(test, m, i & 1, 4));
+	KUNIT_EXPECT_EQ(test, market_held(m, 0), 30);
+	KUNIT_EXPECT_EQ(test, market_held(m, 1), 10);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_TRUE(test, market_take(test, m, 2, 5));
+	KUNIT_EXPECT_EQ(test, market_held(m, 2), 4);
+	for (i = 0; i < 200; i++)
+		KUNIT_EXPECT_TRUE(test, market_take(test, m, i & 1, 5));
+	KUNIT_EXPECT_EQ(test, market_held(m, 0), 27);
+	KUNIT_EXPECT_EQ(test, market_held(m, 1), 9);
+	KUNIT_EXPECT_EQ(test, market_held(m, 2), 4);
+}
+
 /* Blocks of one owner in the order of a search for victims, see mem/order.c. */
 struct queue {
 	struct tessera_victim_block *blocks[N_BLOCKS];
@@ -485,7 +519,6 @@ static void randomize(struct setting *s, u64 *state)
 	memset(s->owners, 0, sizeof(s->owners));
 	memset(s->blocks, 0, sizeof(s->blocks));
 	s->req.n_blocks = 0;
-	s->req.fair = rnd(state, 60);
 	s->req.want = rnd(state, 40);
 	for (i = 0; i < N_BLOCKS; i++) {
 		struct tessera_victim_block *b = add(s, rnd(state, N_OWNERS), 1 + rnd(state, 9),
@@ -499,7 +532,8 @@ static void randomize(struct setting *s, u64 *state)
 	}
 	for (i = 0; i < N_OWNERS; i++) {
 		s->owners[i].demand = rnd(state, 4);
-		s->owners[i].reserved = rnd(state, 2) ? 0 : rnd(state, 20);
+		s->owners[i].share = rnd(state, 80);
+		s->owners[i].weight = 1 + rnd(state, 4);
 	}
 }
 
@@ -528,7 +562,7 @@ static struct tessera_victim_block *take_next(struct setting *s,
 static void find_order(struct kunit *test, struct setting *s, struct queue *queues, u32 *cookies,
 		       u8 *tiers)
 {
-	struct tessera_victim_wish wish = { .fair = s->req.fair };
+	struct tessera_victim_wish wish = { };
 	u32 i;
 
 	memset(queues, 0, sizeof(*queues) * N_OWNERS);
@@ -583,6 +617,7 @@ static struct kunit_case victim_tests[] = {
 	KUNIT_CASE(victim_stops_at_share),
 	KUNIT_CASE(victim_lent_and_taken_back),
 	KUNIT_CASE(victim_reserved),
+	KUNIT_CASE(victim_weights),
 	KUNIT_CASE(victim_listed_within),
 	KUNIT_CASE(victim_listed_over),
 	KUNIT_CASE(victim_listed_protected),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Memory budgets: how much memory a client may use, how much of that it can
- * reserve, and notification of changes (RES-3, SEG-8). The figures must follow
+ * reserve, weights, and notification of changes (RES-3, RES-11, SEG-8). The figures must follow
  * what other processes use, and a reservation must hold.
  */
 #include <poll.h>
@@ -15,6 +15,7 @@
 
 #define RESERVE DRM_TESSERA_BUDGET_RESERVE
 #define NOTIFY DRM_TESSERA_BUDGET_NOTIFY
+#define WEIGHT DRM_TESSERA_BUDGET_WEIGHT
 
 static int __budget(struct tsr_device *dev, struct drm_tessera_budget *args)
 {
@@ -299,8 +300,22 @@ static void bad_input(void)
 		{ "no segment", { .segments = 0 }, -EINVAL },
 		{ "segment 0", { .segments = hid | 1 }, -EINVAL },
 		{ "unknown segment", { .segments = hid | 1u << 31 }, -EINVAL },
-		{ "flags", { .segments = hid, .flags = 4 }, -EINVAL },
-		{ "both flags", { .segments = hid, .flags = RESERVE | NOTIFY }, -EINVAL },
+		{ "flags", { .segments = hid, .flags = 8 }, -EINVAL },
+		{ "two flags", { .segments = hid, .flags = RESERVE | NOTIFY }, -EINVAL },
+		{ "two other flags",
+		  { .segments = hid, .flags = WEIGHT | NOTIFY, .weight = 1 },
+		  -EINVAL },
+		{ "weight 0", { .segments = hid, .flags = WEIGHT }, -EINVAL },
+		{ "weight",
+		  { .segments = hid, .flags = WEIGHT, .weight = DRM_TESSERA_WEIGHT_MAX + 1 },
+		  -EINVAL },
+		{ "pid without flag", { .segments = hid, .pid = 1 }, -EINVAL },
+		{ "no process",
+		  { .segments = hid, .flags = WEIGHT, .weight = 1, .pid = -1 },
+		  -ESRCH },
+		{ "no client",
+		  { .segments = hid, .flags = WEIGHT, .weight = 1, .pid = 1 },
+		  -ESRCH },
 		{ "padding", { .segments = hid, .pad = 1 }, -EINVAL },
 		{ "eventfd without flag", { .segments = hid, .eventfd = 1 }, -EINVAL },
 		{ "two to reserve in", { .segments = vis | hid, .flags = RESERVE }, -EINVAL },
@@ -314,7 +329,27 @@ static void bad_input(void)
 
 		require_msg(rc == rows[i].err, "%s: %d, not %d", rows[i].name, rc, rows[i].err);
 		require_eq(budget(&dev, hid).reservation, 0);
+		require_eq(budget(&dev, hid).weight, DRM_TESSERA_WEIGHT_DEFAULT);
 	}
+	tsr_close(&dev);
+}
+
+/* RES-11: only a privileged process sets weights, even its own. */
+static void weight_needs_privilege(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct drm_tessera_budget args = {
+		.segments = tsr_bit(tsr_seg_hidden(&dev)),
+		.flags = WEIGHT,
+		.weight = DRM_TESSERA_WEIGHT_MAX,
+	};
+
+	require_ok(__budget(&dev, &args));
+	require_eq(budget(&dev, args.segments).weight, DRM_TESSERA_WEIGHT_MAX);
+	require(!setuid(65534));
+	args.weight = DRM_TESSERA_WEIGHT_MIN;
+	require_err(__budget(&dev, &args), -EACCES);
+	require_eq(budget(&dev, tsr_bit(tsr_seg_hidden(&dev))).weight, DRM_TESSERA_WEIGHT_MAX);
 	tsr_close(&dev);
 }
 
@@ -323,6 +358,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-8 a budget ends at the commit limit", commit_limit, 0, 0 },
 	{ "SEG-8 SEG-17 reservation", reservation, 0, 0 },
 	{ "RES-3 notification", notification, 0, 0 },
+	{ "RES-11 a weight needs privilege", weight_needs_privilege, 0, 0 },
 	{ "bad input", bad_input, 0, 0 },
 };
 

@@ -676,6 +676,69 @@ static void both_models(void)
 	tsr_close(&dev);
 }
 
+static void set_weight(struct tsr_device *dev, const struct drm_tessera_query_segment *seg,
+		       pid_t pid, uint32_t weight)
+{
+	struct drm_tessera_budget args = {
+		.segments = tsr_bit(seg),
+		.flags = DRM_TESSERA_BUDGET_WEIGHT,
+		.weight = weight,
+		.pid = pid,
+	};
+
+	require_ok(tsr_ioctl(dev->fd, DRM_IOCTL_TESSERA_BUDGET, &args));
+	require_eq(args.weight, DRM_TESSERA_WEIGHT_DEFAULT); /* the caller's own */
+}
+
+/*
+ * RES-11: of two clients that want more than the segment, the one with three
+ * times the weight gets three times as much. Then they change places.
+ */
+static void weights_divide(void (*run)(void *arg))
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	pid_t pids[2];
+
+	share_memory();
+	for (int i = 0; i < 2; i++) {
+		clients[i].segment = seg->id;
+		clients[i].want = 2 * seg->size;
+		clients[i].object = seg->size / 32;
+		pids[i] = tap_fork(run, &clients[i]);
+	}
+	tsr_wait_for(clients[0].ready && clients[1].ready);
+	for (int heavy = 0; heavy < 2; heavy++) {
+		set_weight(&dev, seg, pids[heavy], 300);
+		set_weight(&dev, seg, pids[!heavy], 100);
+		clients[0].go = true;
+		clients[1].go = true;
+		reaches(heavy, seg->size, 0.7, 0.78);
+		reaches(!heavy, seg->size, 0.22, 0.3);
+		require_eq(clients[heavy].share, seg->size / 4 * 3);
+		for (int i = 0; i < 2; i++) {
+			double part = average(i, seg->size), want = i == heavy ? 0.75 : 0.25;
+
+			tap_note("client %d of weight %d has %.2f", i, i == heavy ? 300 : 100,
+				 part);
+			require(part > want - 0.05 && part < want + 0.05);
+		}
+	}
+	for (int i = 0; i < 2; i++)
+		stop_client(i, pids[i]);
+	tsr_close(&dev);
+}
+
+static void weights(void)
+{
+	weights_divide(run_client);
+}
+
+static void weights_vm(void)
+{
+	weights_divide(run_vm_client);
+}
+
 static void use_file(void *arg)
 {
 	struct tsr_device *dev = arg;
@@ -939,6 +1002,8 @@ static const struct tap_test tests[] = {
 	{ "SEG-8 shares with the default demand period", with_the_window_that_ships, 0, 0 },
 	{ "SEG-8 files of one process have one share", files_of_one_process, 0, 0 },
 	{ "RES-2 SEG-8 clients of both models get half each", both_models, 0, 0 },
+	{ "RES-11 clients with weights 3 and 1", weights, 0, 0 },
+	{ "RES-11 RES-2 clients with weights 3 and 1 at virtual addresses", weights_vm, 0, 0 },
 	{ "SEG-8 SPLIT-2 resident objects of a submission count once", resident_objects_count_once,
 	  0, 0 },
 	{ "SEG-8 RES-3 memory of other clients above their shares is not trimmed",

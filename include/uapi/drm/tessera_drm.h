@@ -1577,6 +1577,11 @@ struct drm_tessera_evict {
 #define DRM_TESSERA_BUDGET_RESERVE	(1U << 0) /* set the reservation of one segment */
 /* set or remove the notification of this open file */
 #define DRM_TESSERA_BUDGET_NOTIFY	(1U << 1)
+#define DRM_TESSERA_BUDGET_WEIGHT	(1U << 2) /* set the weight of a process */
+
+#define DRM_TESSERA_WEIGHT_MIN		1
+#define DRM_TESSERA_WEIGHT_DEFAULT	100
+#define DRM_TESSERA_WEIGHT_MAX		10000
 
 /**
  * struct drm_tessera_budget - argument of DRM_IOCTL_TESSERA_BUDGET (WDDM:
@@ -1596,13 +1601,21 @@ struct drm_tessera_evict {
  * milliseconds late, or half a second if the change is that other clients have
  * stopped using a segment.
  *
+ * A *weight* says how important a process is beside others, for example whether
+ * its window is in the foreground. Clients with demand divide each segment in
+ * proportion to their weights. A process keeps its weight as long as anything is
+ * charged to it.
+ *
  * Errors, with nothing changed:
  *
- * - -EINVAL: unknown flags; both flags; @pad not zero; an empty set or an
+ * - -EINVAL: unknown flags; more than one flag; @pad not zero; an empty set or an
  *   unknown segment; an @eventfd without BUDGET_NOTIFY; a file that is no
- *   eventfd; BUDGET_RESERVE for more than one segment.
+ *   eventfd; BUDGET_RESERVE for more than one segment; a @pid without
+ *   BUDGET_WEIGHT; a @weight out of range.
  * - -EBADF: no such file.
  * - -ENOSPC: more than @reservable at the time of the call.
+ * - -EACCES: BUDGET_WEIGHT without CAP_SYS_NICE.
+ * - -ESRCH: nothing is charged to process @pid.
  */
 struct drm_tessera_budget {
 	/** @segments: set of segments: bit n is segment id n */
@@ -1630,6 +1643,16 @@ struct drm_tessera_budget {
 	__u64 usage;
 	/** @reservable: maximum that could be reserved [out] */
 	__u64 reservable;
+	/**
+	 * @weight: with BUDGET_WEIGHT: the weight to set, from
+	 * DRM_TESSERA_WEIGHT_MIN to DRM_TESSERA_WEIGHT_MAX, in all segments. On
+	 * output the weight of the calling client [in/out]
+	 */
+	__u32 weight;
+	/**
+	 * @pid: with BUDGET_WEIGHT: the process, or 0 for the calling client; else 0
+	 */
+	__s32 pid;
 };
 
 /**

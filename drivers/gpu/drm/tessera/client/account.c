@@ -498,20 +498,54 @@ u64 tessera_account_reserved(struct tessera_account *account, u32 seg_index, u64
 }
 
 /**
+ * tessera_account_weigh() - set the weight of a process in all segments
+ * @tdev: the device
+ * @pid: the process
+ * @weight: DRM_TESSERA_WEIGHT_MIN to DRM_TESSERA_WEIGHT_MAX
+ *
+ * Return: 0, or -ESRCH if nothing is charged to this process.
+ */
+int tessera_account_weigh(struct tessera_device *tdev, struct pid *pid, u32 weight)
+{
+	struct tessera_processes *processes = tdev->processes;
+	struct tessera_process *process;
+	u32 i;
+
+	mutex_lock(&processes->lock);
+	process = find_process_locked(processes, pid);
+	for (i = 0; process && i < TESSERA_MAX_SEGMENTS; i++)
+		tessera_share_weigh(&processes->share[i], &process->share[i], weight);
+	mutex_unlock(&processes->lock);
+	if (!process)
+		return -ESRCH;
+	notify_changed(tdev);
+
+	return 0;
+}
+
+/**
+ * tessera_account_weight() - get the weight of a process
+ * @account: one of its accounts
+ *
+ * Return: the weight, which is the same in all segments.
+ */
+u32 tessera_account_weight(struct tessera_account *account)
+{
+	return tessera_share_weight(&account->process->share[0]);
+}
+
+/**
  * tessera_account_owners() - snapshot of how all processes use a segment
  * @account: an account of the process that needs memory there
  * @seg_index: index of the segment; its manager is locked
  *
  * Fills in &tessera_tenant.owner of all processes.
- *
- * Return: the fair share of a process that has reserved nothing.
  */
-u64 tessera_account_owners(struct tessera_account *account, u32 seg_index)
+void tessera_account_owners(struct tessera_account *account, u32 seg_index)
 {
 	struct tessera_processes *processes = account->tdev->processes;
 	const struct tessera_share_client *mine = &account->process->share[seg_index];
 	struct tessera_process *process;
-	u64 fair;
 
 	mutex_lock(&processes->lock);
 	expire_locked(account->tdev, seg_index);
@@ -520,14 +554,12 @@ u64 tessera_account_owners(struct tessera_account *account, u32 seg_index)
 
 		process->tenants[seg_index].owner = (struct tessera_victim_owner) {
 			.used = client->used,
-			.reserved = client->reserved,
+			.share = tessera_share_beside(&processes->share[seg_index], client, mine),
+			.weight = tessera_share_weight(client),
 			.demand = client->demand,
 		};
 	}
-	fair = tessera_share_fair(&processes->share[seg_index], mine) - mine->reserved;
 	mutex_unlock(&processes->lock);
-
-	return fair;
 }
 
 /**
@@ -547,10 +579,10 @@ void tessera_account_print(struct tessera_device *tdev, u32 seg_index, struct dr
 		const struct tessera_share_client *client = &process->share[seg_index];
 
 		if (client->used || client->demand)
-			drm_printf(p, "  client %u pid %d used %llu share %llu%s\n", process->id,
-				   pid_nr(process->pid), client->used,
+			drm_printf(p, "  client %u pid %d used %llu share %llu weight %u%s\n",
+				   process->id, pid_nr(process->pid), client->used,
 				   tessera_share_fair(&processes->share[seg_index], client),
-				   client->demand ? "" : " idle");
+				   tessera_share_weight(client), client->demand ? "" : " idle");
 	}
 	mutex_unlock(&processes->lock);
 }

@@ -289,7 +289,10 @@ u64 tessera_account_share(struct tessera_account *account, u32 seg_index);
 int tessera_account_reserve(struct tessera_account *account, u32 seg_index, u64 bytes);
 u64 tessera_account_reserved(struct tessera_account *account, u32 seg_index, u64 *reservable);
 
-u64 tessera_account_owners(struct tessera_account *account, u32 seg_index);
+int tessera_account_weigh(struct tessera_device *tdev, struct pid *pid, u32 weight);
+u32 tessera_account_weight(struct tessera_account *account);
+
+void tessera_account_owners(struct tessera_account *account, u32 seg_index);
 void tessera_account_print(struct tessera_device *tdev, u32 seg_index, struct drm_printer *p);
 
 #endif /* __TESSERA_CLIENT_H__ */

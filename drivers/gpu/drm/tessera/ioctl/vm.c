@@ -6,11 +6,13 @@
  */
 
 #include <linux/bitops.h>
+#include <linux/capability.h>
 #include <linux/dma-fence.h>
 #include <linux/err.h>
 #include <linux/eventfd.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
+#include <linux/pid.h>
 #include <linux/slab.h>
 
 #include <drm/drm_file.h>
@@ -294,6 +296,21 @@ static int budget_notify(struct tessera_device *tdev, struct tessera_file *tfile
 	return ret;
 }
 
+/* Sets the weight of the process @nr, or of the caller's client. */
+static int budget_weigh(struct tessera_account *account, s32 nr, u32 weight)
+{
+	struct pid *pid;
+	int ret;
+
+	if (!capable(CAP_SYS_NICE))
+		return -EACCES;
+	pid = nr ? find_get_pid(nr) : get_pid(account->process->pid);
+	ret = tessera_account_weigh(account->tdev, pid, weight);
+	put_pid(pid);
+
+	return ret;
+}
+
 static void budget_fill(struct tessera_account *account, u32 indexes,
 			struct drm_tessera_budget *args)
 {
@@ -303,6 +320,7 @@ static void budget_fill(struct tessera_account *account, u32 indexes,
 	args->usage = 0;
 	args->reservation = 0;
 	args->reservable = 0;
+	args->weight = tessera_account_weight(account);
 	for (; indexes; indexes &= indexes - 1) {
 		u32 i = __ffs(indexes);
 
@@ -328,11 +346,16 @@ int tessera_ioctl_budget(struct drm_device *drm, void *data, struct drm_file *fi
 	u32 indexes = budget_indexes(tdev, args->segments);
 	bool reserve = args->flags & DRM_TESSERA_BUDGET_RESERVE;
 	bool notify = args->flags & DRM_TESSERA_BUDGET_NOTIFY;
+	bool weigh = args->flags & DRM_TESSERA_BUDGET_WEIGHT;
 	int ret;
 
 	if (tessera_ioctl_bad(tdev, args->flags & ~(DRM_TESSERA_BUDGET_RESERVE |
-						    DRM_TESSERA_BUDGET_NOTIFY)) ||
-	    tessera_ioctl_bad(tdev, reserve && notify) ||
+						    DRM_TESSERA_BUDGET_NOTIFY |
+						    DRM_TESSERA_BUDGET_WEIGHT)) ||
+	    tessera_ioctl_bad(tdev, reserve + notify + weigh > 1) ||
+	    tessera_ioctl_bad(tdev, !weigh && args->pid) ||
+	    tessera_ioctl_bad(tdev, weigh && (args->weight < DRM_TESSERA_WEIGHT_MIN ||
+					      args->weight > DRM_TESSERA_WEIGHT_MAX)) ||
 	    tessera_ioctl_bad(tdev, args->pad || !indexes) ||
 	    tessera_ioctl_bad(tdev, !notify && args->eventfd) ||
 	    tessera_ioctl_bad(tdev, reserve && !is_power_of_2(indexes)))
@@ -343,6 +366,8 @@ int tessera_ioctl_budget(struct drm_device *drm, void *data, struct drm_file *fi
 		ret = tessera_account_reserve(tfile->account, __ffs(indexes), args->reservation);
 	if (!ret && notify)
 		ret = budget_notify(tdev, tfile, indexes, args->eventfd);
+	if (!ret && weigh)
+		ret = budget_weigh(tfile->account, args->pid, args->weight);
 	if (!ret)
 		budget_fill(tfile->account, indexes, args);
 

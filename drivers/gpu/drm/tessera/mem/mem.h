@@ -784,8 +784,6 @@ struct tessera_blocks {
 	struct tessera_victim_owner *owners;
 	/** @num_owners: elements of @owners */
 	u32 num_owners;
-	/** @fair: fair share of a process that has reserved nothing */
-	u64 fair;
 };
 
 /**

@@ -222,12 +222,12 @@ void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manage
 
 	lockdep_assert_held(&mgr->lock);
 
+	tessera_account_owners(bo->account, mgr->seg->index);
 	*walk = (struct tessera_walk) {
 		.mgr = mgr,
 		.rules = rules,
 		.pass = pass,
 		.last = rules->passes ? TESSERA_VICTIM_PROTECTED : TESSERA_VICTIM_TAKE_AFTER_OWN,
-		.wish.fair = tessera_account_owners(bo->account, mgr->seg->index),
 		.wish.requester = requester,
 	};
 	if (check_add_overflow(requester->used, want, &walk->wish.after))

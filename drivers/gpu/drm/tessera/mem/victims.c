@@ -180,7 +180,7 @@ static void collect_owners_locked(struct tessera_manager *mgr, struct tessera_ac
 
 	lockdep_assert_held(&mgr->lock);
 
-	blocks->fair = tessera_account_owners(requester, mgr->seg->index);
+	tessera_account_owners(requester, mgr->seg->index);
 	list_for_each_entry(tenant, &mgr->tenants, node) {
 		tenant->index = blocks->num_owners;
 		blocks->owners[blocks->num_owners++] = tenant->owner;
@@ -272,7 +272,6 @@ int tessera_victims_rank(u64 want, struct tessera_blocks *blocks)
 {
 	struct tessera_victim_req req = {
 		.want = want,
-		.fair = blocks->fair,
 		.owners = blocks->owners,
 		.n_owners = blocks->num_owners,
 		.requester = blocks->num_owners - 1,

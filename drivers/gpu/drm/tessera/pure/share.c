@@ -9,8 +9,9 @@
  * Fair share
  * ----------
  *
- * The fair share of a client is the size of the segment divided by the number
- * of clients with demand there. A client has *demand* in a segment from the
+ * The clients with demand in a segment divide it in proportion to their weights.
+ * All weights are equal unless a privileged process changes them (RES-11). The
+ * fair share of a client is its part. A client has *demand* in a segment from the
  * time when it requests memory there or uses its memory there. The demand ends
  * when it has done neither for the demand period passed to
  * tessera_share_expire().
@@ -90,7 +91,7 @@ void tessera_share_touch(struct tessera_share_seg *seg,
 {
 	if (!client->demand) {
 		client->demand = true;
-		seg->n_demand++;
+		seg->weight += tessera_share_weight(client);
 		seg->reserved += client->reserved;
 	}
 	client->stamp = max(client->stamp, now);
@@ -108,7 +109,7 @@ void tessera_share_leave(struct tessera_share_seg *seg,
 	if (!client->demand)
 		return;
 	client->demand = false;
-	seg->n_demand--;
+	seg->weight -= tessera_share_weight(client);
 	seg->reserved -= client->reserved;
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_leave);
@@ -172,6 +173,41 @@ int tessera_share_reserve(struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_reserve);
 
 /**
+ * tessera_share_weigh() - set a client's weight
+ * @seg: segment
+ * @client: client
+ * @weight: at least 1; TESSERA_SHARE_WEIGHT is the default
+ */
+void tessera_share_weigh(struct tessera_share_seg *seg,
+			 struct tessera_share_client *client, u32 weight)
+{
+	if (client->demand)
+		seg->weight += (u64)weight - tessera_share_weight(client);
+	client->given_weight = weight;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_share_weigh);
+
+/**
+ * tessera_share_beside() - get the fair share of a client beside a requester
+ * @seg: segment
+ * @client: client
+ * @requester: counts as a client with demand
+ *
+ * Return: bytes.
+ */
+u64 tessera_share_beside(const struct tessera_share_seg *seg,
+			 const struct tessera_share_client *client,
+			 const struct tessera_share_client *requester)
+{
+	u64 reserved = seg->reserved + (requester->demand ? 0 : requester->reserved);
+	u64 weight = seg->weight + (requester->demand ? 0 : tessera_share_weight(requester));
+
+	return mul_u64_u64_div_u64(seg->size - min(seg->size, reserved),
+				   tessera_share_weight(client), weight) + client->reserved;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_share_beside);
+
+/**
  * tessera_share_fair() - get the fair share of a client
  * @seg: segment
  * @client: client; without demand, the result is its share if it had demand
@@ -181,10 +217,7 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_share_reserve);
 u64 tessera_share_fair(const struct tessera_share_seg *seg,
 		       const struct tessera_share_client *client)
 {
-	u64 reserved = seg->reserved + (client->demand ? 0 : client->reserved);
-	u32 n = seg->n_demand + !client->demand;
-
-	return div_u64(seg->size - min(seg->size, reserved), n) + client->reserved;
+	return tessera_share_beside(seg, client, client);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_fair);
 

@@ -16,7 +16,8 @@
  * 2. Memory without an owner, and memory of clients without demand, which lend
  *    their shares.
  * 3. Memory that clients hold above their shares. If the requester would itself
- *    be above its share, only from clients that hold more than it would.
+ *    be above its share, only from clients that hold more for their weight than
+ *    it would.
  * 4. Other memory of the requester.
  * 5. If the requester stays within its share: memory that other clients hold
  *    within theirs. If it does not: other memory that clients hold above
@@ -118,14 +119,22 @@ static int cmp_victims(const void *a, const void *b)
 	return tessera_victim_before(a, b) ? -1 : tessera_victim_before(b, a);
 }
 
-static u64 share_of(const struct tessera_victim_wish *wish, const struct tessera_victim_owner *o)
-{
-	return wish->fair + o->reserved;
-}
-
 static bool is_over(const struct tessera_victim_wish *wish)
 {
-	return wish->after > share_of(wish, wish->requester);
+	return wish->after > wish->requester->share;
+}
+
+static u64 times(u64 bytes, u32 weight)
+{
+	u64 product;
+
+	return check_mul_overflow(bytes, (u64)weight, &product) ? U64_MAX : product;
+}
+
+/* The owner holds more than the requester would, in proportion to its weight. */
+static bool holds_more(const struct tessera_victim_wish *wish, const struct tessera_victim_owner *o)
+{
+	return times(o->left, wish->requester->weight) > times(wish->after, o->weight);
 }
 
 /*
@@ -177,16 +186,14 @@ static void take_turns(struct tessera_victim_req *req)
 static bool is_protected(const struct tessera_victim_wish *wish,
 			 const struct tessera_victim_owner *o)
 {
-	return o && o != wish->requester && o->demand && o->left <= share_of(wish, o) &&
-	       is_over(wish);
+	return o && o != wish->requester && o->demand && o->left <= o->share && is_over(wish);
 }
 
 /* Class of a block that is neither immovable, offered, protected nor busy. */
 static u8 class_of(const struct tessera_victim_wish *wish, struct tessera_victim_owner *o,
 		   const struct tessera_victim_block *b)
 {
-	bool over = is_over(wish);
-	u64 left;
+	bool takes = !is_over(wish);
 
 	if (!o)
 		return CLASS_LENT;
@@ -194,13 +201,13 @@ static u8 class_of(const struct tessera_victim_wish *wish, struct tessera_victim
 		return is_listed(b) ? CLASS_LISTED : CLASS_OWN;
 	if (!o->demand)
 		return CLASS_LENT;
-	left = o->left;
-	if (is_listed(b) && (left <= share_of(wish, o) || (over && left <= wish->after)))
+	takes |= holds_more(wish, o);
+	if (is_listed(b) && (o->left <= o->share || !takes))
 		return CLASS_LISTED;
-	if (left <= share_of(wish, o))
+	if (o->left <= o->share)
 		return CLASS_OTHERS;
-	o->left -= min(left, b->size);
-	return over && left <= wish->after ? CLASS_OTHERS : CLASS_OVER;
+	o->left -= min(o->left, b->size);
+	return takes ? CLASS_OVER : CLASS_OTHERS;
 }
 
 static u8 tier_of(u8 class)
@@ -261,7 +268,7 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_victim_classify);
  */
 int tessera_victim_rank(struct tessera_victim_req *req)
 {
-	struct tessera_victim_wish wish = { .fair = req->fair };
+	struct tessera_victim_wish wish = { };
 	u32 i;
 
 	if (req->requester >= req->n_owners)

@@ -45,14 +45,16 @@ enum tessera_victim_tier {
 /**
  * struct tessera_victim_owner - state of a client in one segment
  * @used: bytes that it holds there
- * @reserved: bytes by which its share exceeds @fair of the request
+ * @share: its fair share, if the requester has demand
+ * @weight: its weight, see &struct tessera_share_client
  * @demand: it has demand there, see &struct tessera_share_client
  * @left: scratch: bytes that it would hold without its offered blocks, and
  *	without the blocks already classified as above its share
  */
 struct tessera_victim_owner {
 	u64 used;
-	u64 reserved;
+	u64 share;
+	u32 weight;
 	bool demand;
 	u64 left;
 };
@@ -88,12 +90,10 @@ struct tessera_victim_block {
 /**
  * struct tessera_victim_wish - a request for memory, as seen by
  * tessera_victim_classify()
- * @fair: fair share of a client with demand and without reservation
  * @after: bytes that @requester would hold with the requested memory
  * @requester: the requesting client
  */
 struct tessera_victim_wish {
-	u64 fair;
 	u64 after;
 	const struct tessera_victim_owner *requester;
 };
@@ -101,7 +101,6 @@ struct tessera_victim_wish {
 /**
  * struct tessera_victim_req - a request for memory of a segment, with all its
  * blocks
- * @fair: fair share of a client with demand and without reservation
  * @want: bytes that the requester wants in addition to what it holds
  * @owners: clients
  * @blocks: candidates; sorted in place
@@ -110,7 +109,6 @@ struct tessera_victim_wish {
  * @requester: index of the requester in @owners
  */
 struct tessera_victim_req {
-	u64 fair;
 	u64 want;
 	struct tessera_victim_owner *owners;
 	struct tessera_victim_block *blocks;
