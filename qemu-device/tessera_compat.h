@@ -90,6 +90,7 @@
 #endif
 
 #include COMPAT_MEMORY_H
+#include "migration/vmstate.h"
 #include "system/runstate.h"
 
 /* ---- QOM ----------------------------------------------------------------- */
@@ -132,6 +133,14 @@
 /* 11.0: the events have the same names for precopy and postcopy. */
 #if !TESSERA_QEMU_SINCE(11, 0)
 #define MIG_EVENT_SETUP         MIG_EVENT_PRECOPY_SETUP
+#endif
+
+/* 11.1: the error names the field, so these take no hint. */
+#if !TESSERA_QEMU_SINCE(11, 1)
+#undef VMSTATE_UINT32_EQUAL
+#undef VMSTATE_UINT64_EQUAL
+#define VMSTATE_UINT32_EQUAL(f, s)      VMSTATE_UINT32_EQUAL_V(f, s, 0, NULL)
+#define VMSTATE_UINT64_EQUAL(f, s)      VMSTATE_UINT64_EQUAL_V(f, s, 0, NULL)
 #endif
 
 /* ---- Consoles ------------------------------------------------------------ */

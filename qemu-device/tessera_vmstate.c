@@ -327,8 +327,8 @@ static const VMStateDescription vmstate_engine = {
     .version_id = 1,
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32_EQUAL(type, TesseraEngine, NULL),
-        VMSTATE_UINT32_EQUAL(num_slots, TesseraEngine, NULL),
+        VMSTATE_UINT32_EQUAL(type, TesseraEngine),
+        VMSTATE_UINT32_EQUAL(num_slots, TesseraEngine),
         VMSTATE_BOOL(enabled, TesseraEngine),
         VMSTATE_UINT64(ring_reg, TesseraEngine),
         VMSTATE_UINT32(ring_size_reg, TesseraEngine),
@@ -470,14 +470,13 @@ static const VMStateDescription vmstate_segment = {
     .version_id = 2,
     .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32_EQUAL(id, TesseraSegment, NULL),
-        VMSTATE_UINT64_EQUAL(base, TesseraSegment, NULL),
-        VMSTATE_UINT64_EQUAL(size, TesseraSegment, NULL),
-        VMSTATE_UINT32_EQUAL(flags, TesseraSegment, NULL),
-        VMSTATE_UINT64_EQUAL(commit, TesseraSegment,
-                             "the commit limits differ"),
-        VMSTATE_UINT32_EQUAL(page_size, TesseraSegment, "page-size differs"),
-        VMSTATE_UINT32_EQUAL(num_pages, TesseraSegment, NULL),
+        VMSTATE_UINT32_EQUAL(id, TesseraSegment),
+        VMSTATE_UINT64_EQUAL(base, TesseraSegment),
+        VMSTATE_UINT64_EQUAL(size, TesseraSegment),
+        VMSTATE_UINT32_EQUAL(flags, TesseraSegment),
+        VMSTATE_UINT64_EQUAL(commit, TesseraSegment),
+        VMSTATE_UINT32_EQUAL(page_size, TesseraSegment),
+        VMSTATE_UINT32_EQUAL(num_pages, TesseraSegment),
         {
             .name = "ptes",
             .info = &info_ptes,
@@ -569,8 +568,7 @@ static const VMStateDescription vmstate_window = {
     .version_id = 1,
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32_EQUAL(num_pages, TesseraHostAperture,
-                             "host-aperture-size differs"),
+        VMSTATE_UINT32_EQUAL(num_pages, TesseraHostAperture),
         VMSTATE_UINT64(addr, TesseraHostAperture),
         VMSTATE_UINT32(count, TesseraHostAperture),
         {
@@ -630,10 +628,8 @@ static const VMStateDescription vmstate_swizzle_ranges = {
     .minimum_version_id = 1,
     .needed = swizzle_ranges_needed,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32_EQUAL(cfg.swizzle_ranges, TesseraState,
-                             "swizzle-ranges differs"),
-        VMSTATE_UINT32_EQUAL(cfg.swizzle_store, TesseraState,
-                             "swizzle-store differs"),
+        VMSTATE_UINT32_EQUAL(cfg.swizzle_ranges, TesseraState),
+        VMSTATE_UINT32_EQUAL(cfg.swizzle_store, TesseraState),
         VMSTATE_STRUCT_VARRAY_UINT32(ranges, TesseraState, cfg.swizzle_ranges,
                                      1, vmstate_swizzle_range,
                                      TesseraSwizzleRange),
@@ -748,7 +744,7 @@ static const VMStateDescription vmstate_heads = {
     .needed = heads_needed,
     .pre_save = heads_pre_save,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32_EQUAL(num_heads, TesseraState, "outputs differs"),
+        VMSTATE_UINT32_EQUAL(num_heads, TesseraState),
         VMSTATE_STRUCT_VARRAY_POINTER_UINT32(heads, TesseraState, num_heads,
                                              vmstate_head, TesseraHead),
         VMSTATE_END_OF_LIST()
@@ -764,17 +760,16 @@ static const VMStateDescription vmstate_state = {
     .version_id = 3,
     .minimum_version_id = 3,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32_EQUAL(caps, TesseraState,
-                             "strict, preemption, io-coherent, vm or "
-                             "resizable-bar differs, or "
-                             "only one has a host aperture, swizzling ranges "
-                             "or a display"),
-        VMSTATE_UINT32_EQUAL(num_segs, TesseraState, NULL),
-        VMSTATE_UINT32_EQUAL(num_engines, TesseraState, NULL),
-        VMSTATE_UINT32_EQUAL(num_vram_pages, TesseraState,
-                             "the VRAM sizes differ"),
-        VMSTATE_UINT32_EQUAL(cfg.max_ib_bytes, TesseraState,
-                             "max-ib-bytes differs"),
+        /*
+         * Differs with strict, preemption, io-coherent, vm and resizable-bar,
+         * and if only one side has a host aperture, swizzling ranges or a
+         * display.
+         */
+        VMSTATE_UINT32_EQUAL(caps, TesseraState),
+        VMSTATE_UINT32_EQUAL(num_segs, TesseraState),
+        VMSTATE_UINT32_EQUAL(num_engines, TesseraState),
+        VMSTATE_UINT32_EQUAL(num_vram_pages, TesseraState),
+        VMSTATE_UINT32_EQUAL(cfg.max_ib_bytes, TesseraState),
         VMSTATE_UINT64(dummy_page, TesseraState),
         VMSTATE_UINT32(scratch, TesseraState),
         VMSTATE_UINT64(fw_addr, TesseraState),
