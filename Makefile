@@ -92,7 +92,7 @@ check-guest-stock: ## only the guest tests on the stock kernel
 check-guest-debug: ## only the guest tests on the debug kernel
 	@scripts/check.sh guest-debug
 
-check-igt: ## IGT's display tests in guests: IGT_DIR=a finished build, NAMES=…, RESUME=1, AGAIN=1, STEADY=1, KERNEL=debug
+check-igt: ## IGT's display tests in guests: IGT_DIR=a finished build, NAMES=…, RESUME=1, STEADY=1, KERNEL=debug
 	@scripts/check-igt.sh
 
 check-lib-run:

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # `make check-igt IGT_DIR=…`: build what is missing, then scripts/check-igt.py. $NAMES picks tests,
-# $RESUME goes on with what has no result yet, $AGAIN with what has no good one; $STEADY is for a
-# machine that does other things; $KERNEL is stock (and debug for what only that can run) or debug,
-# $DEVICE the properties.
+# $RESUME runs what has not passed or been skipped yet; $STEADY is for a machine that does other things;
+# $KERNEL is stock (and debug for what only that can run) or debug, $DEVICE the properties.
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
 
@@ -13,6 +12,5 @@ set -euo pipefail
 make -s -C "$ROOT" guest-image
 make -s -C "$ROOT" module-debug
 # shellcheck disable=SC2086  # several names
-exec "$ROOT/scripts/check-igt.py" ${RESUME:+--resume} ${AGAIN:+--again} ${STEADY:+--steady} \
-	--kernel "${KERNEL:-stock}" \
-	${DEVICE:+--device "$DEVICE"} "$IGT_DIR" ${NAMES:-}
+exec "$ROOT/scripts/check-igt.py" ${RESUME:+--resume} ${STEADY:+--steady} \
+	--kernel "${KERNEL:-stock}" ${DEVICE:+--device "$DEVICE"} "$IGT_DIR" ${NAMES:-}

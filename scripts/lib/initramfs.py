@@ -126,8 +126,8 @@ class Cpio:
         return body + b"\0" * (-len(body) % 512)
 
 
-def library_closure(programs):
-    """The shared objects that the programs load, as {path in guest: file}."""
+def library_closure(programs, folders=()):
+    """The shared objects that the programs load, also from these folders, as {path in guest: file}."""
     found = {}
     env = dict(os.environ)
     # The project's own libraries come before the system's.
@@ -135,7 +135,7 @@ def library_closure(programs):
     for folder, _dirs, files in os.walk(own[0]):
         if any(".so" in f for f in files) and folder not in own:
             own.append(folder)
-    env["LD_LIBRARY_PATH"] = ":".join(own)
+    env["LD_LIBRARY_PATH"] = ":".join([*own, *folders])
     if not programs:
         return found
     out = subprocess.run(["ldd"] + programs, env=env, stdout=subprocess.PIPE,

@@ -28,23 +28,33 @@ def is_ours(name):
     return GROUPS.match(name) and not NOT.match(name) and not INTEL.match(name)
 
 
-def programs(igt_dir):
-    """{name: path}: a build folder of meson, or what it has installed somewhere."""
+def programs(igt_dir, wanted=is_ours):
+    """{name: path} of those in a build folder of meson, or what it has installed somewhere."""
     found = {}
     for folder, dirs, files in os.walk(igt_dir):
         # Objects, and measurements, some of which have the name of a test.
         dirs[:] = sorted(d for d in dirs if not d.endswith(".p") and d != "benchmarks")
         for name in files:
             path = os.path.join(folder, name)
-            if is_ours(name) and os.access(path, os.X_OK):
+            if wanted(name) and os.access(path, os.X_OK):
                 with open(path, "rb") as f:
                     if f.read(4) == b"\x7fELF":
                         found.setdefault(name, path)
     return dict(sorted(found.items()))
 
 
+def runner(igt_dir):
+    """{name: path} of what runs tests in the guest, goes on behind one, and makes results of that."""
+    return programs(igt_dir, lambda name: name in ("igt_runner", "igt_resume", "igt_results"))
+
+
+def environment(igt_dir):
+    """For programs that were not installed where they expect their library."""
+    return dict(os.environ, LD_LIBRARY_PATH=":".join(library_path(igt_dir)))
+
+
 def library_path(igt_dir):
-    """Folders with libigt, for those that were not installed where they expect it."""
+    """Folders with libigt."""
     return sorted({folder for folder, _dirs, files in os.walk(igt_dir)
                    if any(f.startswith("libigt.so") for f in files)})
 
@@ -58,7 +68,7 @@ def _subtests(path, env):
 
 def tests(found, igt_dir):
     """All tests, each as PROGRAM@SUBTEST or PROGRAM."""
-    env = dict(os.environ, LD_LIBRARY_PATH=":".join(library_path(igt_dir)))
+    env = environment(igt_dir)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         names = pool.map(lambda path: _subtests(path, env), found.values())
         return [test for program, listed in zip(found, names)
@@ -77,10 +87,11 @@ def _images(igt_dir):
 
 def archive(found, igt_dir, path):
     """Write the programs, their libraries and pictures as a cpio archive for the guest."""
-    os.environ["LD_LIBRARY_PATH"] = ":".join(library_path(igt_dir))
     cpio = initramfs.Cpio()
-    needed = dict(initramfs.library_closure(list(found.values())))
+    needed = dict(initramfs.library_closure(list(found.values()), library_path(igt_dir)))
     needed.update(("%s/%s" % (GUEST_FOLDER, name), source) for name, source in found.items())
+    # igt_runner refuses a folder without it.
+    cpio.data(GUEST_FOLDER + "/test-list.txt", b"TESTLIST\nEND TESTLIST\n", 0o644)
     if os.path.exists(UNWINDER):
         needed[UNWINDER] = os.path.realpath(UNWINDER)
     with tempfile.TemporaryDirectory() as stage:

@@ -3,9 +3,7 @@
 
 import collections
 
-from .output import BAD, PASS, SKIP
-
-COLUMNS = (PASS, SKIP) + BAD
+from .results import GOOD, PASS, SKIP
 
 
 def count(results):
@@ -20,19 +18,18 @@ def count(results):
 def table_lines(results):
     table = count(results)
     total = sum(table.values(), collections.Counter())
-    head = "%-32s" % "program" + "".join("%8s" % c for c in COLUMNS)
-    out = [head]
+    columns = [PASS, SKIP] + sorted(total.keys() - {PASS, SKIP})
+    out = ["%-32s" % "program" + "".join("%11s" % c for c in columns)]
     for name, counter in list(table.items()) + [("total of %d" % sum(total.values()), total)]:
-        out.append("%-32s" % name + "".join("%8s" % (counter[c] or "") for c in COLUMNS))
+        out.append("%-32s" % name + "".join("%11s" % (counter[c] or "") for c in columns))
     return out
 
 
-def reason_lines(results, wanted, limit):
-    """The most frequent reasons of what came to one of `wanted`, with an example."""
+def reason_lines(results, limit):
+    """The most frequent reasons, each with an example."""
     reasons = collections.defaultdict(list)
     for entry in results:
-        if entry["result"] in wanted:
-            reasons[entry["reason"] or entry["result"]].append(entry["test"])
+        reasons[entry["reason"] or entry["result"]].append(entry["test"])
     ordered = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
     return ["%5d  %s  (%s)" % (len(tests), why[:110], tests[0]) for why, tests in ordered[:limit]]
 
@@ -40,27 +37,30 @@ def reason_lines(results, wanted, limit):
 def for_debug(results):
     """Names of those that the debug kernel could run, and the stock kernel could not."""
     return [e["test"] for e in results
-            if e["result"] == SKIP and "has_sw_sync" in e["reason"] and e.get("on") != "debug"]
+            if e["result"] == SKIP and "has_sw_sync" in e["reason"] and e["on"] != "debug"]
 
 
 def failed(results):
-    """Whether the run counts as one that failed."""
-    return any(e["result"] in BAD or e["kernel"] for e in results)
+    """The results that make a run fail."""
+    return [e for e in results if e["result"] not in GOOD]
 
 
-def lines(results):
+def lines(results, bad_guests):
     out = table_lines(results)
-    debug = sum(e.get("on") == "debug" for e in results)
+    debug = sum(e["on"] == "debug" for e in results)
     if debug:
         out += ["%d of them on the debug kernel" % debug]
-    bad = [e for e in results if e["result"] in BAD]
-    warned = [e for e in results if e["kernel"]]
+    bad = failed(results)
     if bad:
-        out += ["", "failed, by reason:"] + reason_lines(bad, BAD, 40)
-        out += ["", "failed:"] + ["  %-8s %s" % (e["result"], e["test"]) for e in bad]
-    if warned:
-        out += ["", "the kernel reported a problem during:"]
-        for entry in warned:
-            out += ["  " + entry["test"]] + ["    | " + line for line in entry["kernel"][:3]]
-    out += ["", "skipped, by reason:"] + reason_lines(results, (SKIP,), 25)
+        out += ["", "failed, by reason:"] + reason_lines(bad, 40)
+        out += ["", "failed:"]
+    for entry in bad:
+        out += ["  %-10s %s" % (entry["result"], entry["test"])]
+        out += ["    | " + line for line in entry["kernel"][:3]]
+    if bad_guests:
+        out += ["", "the guest died, or its kernel reported a problem:"]
+        out += ["  " + log for log in bad_guests]
+    skipped = [e for e in results if e["result"] == SKIP]
+    if skipped:
+        out += ["", "skipped, by reason:"] + reason_lines(skipped, 25)
     return out
