@@ -128,7 +128,7 @@ static vm_fault_t cpu_fault_dummy(struct tessera_bo *bo, struct vm_fault *vmf)
  * A signal ends the wait for an access of the program itself, which is repeated
  * after the signal. An access that the kernel makes for a system call is
  * repeated at once, with the signal still pending. Only a fatal signal ends
- * that wait, and the access fails.
+ * that wait, and the access fails. The caller has a reference to the object.
  */
 static vm_fault_t cpu_fault_wait(struct tessera_bo *bo, struct vm_fault *vmf)
 {
@@ -142,14 +142,9 @@ static vm_fault_t cpu_fault_wait(struct tessera_bo *bo, struct vm_fault *vmf)
 	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
 		return VM_FAULT_RETRY;
 
-	/*
-	 * Once the lock is dropped the mapping may go, and with it its
-	 * reference.
-	 */
-	tessera_bo_get(bo);
+	/* Once the lock is dropped the mapping may go. */
 	mmap_read_unlock(vmf->vma->vm_mm);
 	tessera_access_wait(bo);
-	tessera_bo_put(bo);
 
 	return VM_FAULT_RETRY;
 }
@@ -161,9 +156,18 @@ static vm_fault_t tessera_cpu_fault(struct vm_fault *vmf)
 	vm_fault_t fault;
 	int idx, ret = 0;
 
+	/*
+	 * ttm_bo_vm_reserve() may drop the mmap lock and then lock and unlock
+	 * the reservation. Without a reference the mapping could go meanwhile,
+	 * and a private object would get another reservation in between (see
+	 * destroy_own_resv()).
+	 */
+	tessera_bo_get(bo);
 	fault = ttm_bo_vm_reserve(tbo, vmf);
-	if (fault)
+	if (fault) {
+		tessera_bo_put(bo);
 		return fault;
+	}
 
 	if (drm_dev_enter(tbo->base.dev, &idx)) {
 		ret = cpu_fault_insert(bo, vmf, &fault);
@@ -172,8 +176,11 @@ static vm_fault_t tessera_cpu_fault(struct vm_fault *vmf)
 		fault = cpu_fault_dummy(bo, vmf);
 	}
 	dma_resv_unlock(tbo->base.resv);
+	if (ret)
+		fault = cpu_fault_wait(bo, vmf);
+	tessera_bo_put(bo);
 
-	return ret ? cpu_fault_wait(bo, vmf) : fault;
+	return fault;
 }
 
 /*
