@@ -141,10 +141,11 @@ static void bo_return_pages(struct ttm_buffer_object *tbo)
 	tessera_borrow_end(tbo, &to_tessera_bo(tbo)->sharing.borrow);
 }
 
-static void bo_destroy(struct ttm_buffer_object *tbo)
+/* Ends an object whose memory is free. */
+static void bo_end(struct tessera_bo *bo)
 {
-	struct tessera_bo *bo = to_tessera_bo(tbo);
-	struct tessera_device *tdev = to_tessera_device(tbo->base.dev);
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	struct ttm_buffer_object *tbo = &bo->tbo;
 
 	trace_tessera_destroy(bo->id);
 	bo_count(bo, -tessera_bo_bytes(bo));
@@ -152,7 +153,6 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->locks.files));
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->residency.entries));
 	bo_return_pages(tbo);
-	/* TTM calls this from a worker for user memory, see bo_init(). */
 	if (bo->user)
 		tessera_user_destroy(bo->user);
 	/*
@@ -174,6 +174,28 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 		__free_page(bo->maps.dummy);
 	kfree(bo);
 	tessera_device_put(tdev);
+}
+
+static void bo_end_work(struct work_struct *work)
+{
+	bo_end(container_of(work, struct tessera_bo, dying.work));
+}
+
+/*
+ * Any holder of the last TTM reference calls this, for example a thread that
+ * looks for objects to swap out, with reservations and a lock of TTM. Returning
+ * borrowed pages locks a reservation, or waits for jobs, so a worker does that.
+ */
+static void bo_destroy(struct ttm_buffer_object *tbo)
+{
+	struct tessera_bo *bo = to_tessera_bo(tbo);
+
+	if (!tbo->base.import_attach && !bo->user) {
+		bo_end(bo);
+		return;
+	}
+	INIT_WORK(&bo->dying.work, bo_end_work);
+	queue_work(tessera_bo_device(bo)->ttm.wq, &bo->dying.work);
 }
 
 /**
