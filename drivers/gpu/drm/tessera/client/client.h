@@ -115,7 +115,7 @@ static inline long tessera_quota_bytes(struct tessera_quota *quota)
  * struct tessera_tenant - placements of a process in a segment
  *
  * They are sorted by the order of eviction. The lock of the segment's manager
- * protects everything. The last four members belong to the iteration that holds
+ * protects everything. The last five members belong to the iteration that holds
  * the lock, see mem/order.c.
  */
 struct tessera_tenant {
@@ -139,6 +139,8 @@ struct tessera_tenant {
 	u32 index;
 	/** @next: the next candidate of each priority, or NULL */
 	struct tessera_placement *next[TESSERA_VICTIM_PRIORITIES];
+	/** @locked: objects passed because another thread has locked them */
+	u32 locked;
 	/** @first: the one of @next that is evicted first, or NULL */
 	struct tessera_placement *first;
 	/** @block: @first, classified */

@@ -166,6 +166,12 @@ static struct tessera_placement *first_of(const struct tessera_tenant *tenant, u
 	return first;
 }
 
+/*
+ * Number of locked objects of a process that a search looks at. All objects of a
+ * VM share one reservation, so a process can lock any number of them.
+ */
+#define MAX_LOCKED	1024
+
 /* Selects the next object of a process to evict. */
 static void select_first(struct tessera_walk *walk, struct tessera_tenant *tenant)
 {
@@ -197,6 +203,10 @@ static void select_first(struct tessera_walk *walk, struct tessera_tenant *tenan
 		 * one that all objects of a VM share.
 		 */
 		tenant->owner.left = left;
+		if (++tenant->locked > MAX_LOCKED) {
+			first = NULL;
+			break;
+		}
 		settle(walk, tenant, first->priority, rb_next(&first->order));
 	}
 	tenant->first = first;
@@ -236,6 +246,7 @@ void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manage
 	list_for_each_entry(tenant, &mgr->tenants, node) {
 		struct tessera_victim_owner *owner = &tenant->owner;
 
+		tenant->locked = 0;
 		owner->left = owner->used - min(owner->used, tenant->offered);
 		for (i = 0; i < TESSERA_VICTIM_PRIORITIES; i++)
 			settle(walk, tenant, i, rb_first_cached(&tenant->order[i]));
