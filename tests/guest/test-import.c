@@ -157,6 +157,47 @@ static void they_stay_theirs(void)
 	munmap(map, theirs.bo.size);
 }
 
+struct closing {
+	int fd;
+	uint32_t handle;
+};
+
+static void close_import(void *arg)
+{
+	const struct closing *closing = arg;
+
+	require_ok(__tsr_bo_close(closing->fd, closing->handle));
+}
+
+/*
+ * Close an import that LOCK2 has locked, while another thread holds the
+ * reservation of the buffer, as its exporter may do. The call does not wait.
+ */
+static void close_does_not_wait(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct theirs theirs = theirs_new(&dev);
+	struct closing closing = { .fd = dev.fd, .handle = theirs.bo.handle };
+	struct tsr_bo_locked holder;
+	struct tsr_stuck stuck;
+	struct tsr_call call;
+	uint64_t offset;
+
+	tsr_gpu_touch(&dev, ctx, &theirs.bo);
+	require_ok(__tsr_lock2(dev.fd, theirs.bo.handle, 0, &offset));
+	stuck = tsr_stuck_start(&dev, ctx);
+	require_ok(__tsr_submit_use(&dev, ctx, &theirs.bo, false));
+	tsr_bo_lock_begin(&holder, &dev, &theirs.bo);
+	tsr_call_start(&call, close_import, &closing);
+	tsr_wait_for(call.returned);
+	tsr_call_join(&call);
+	tsr_stuck_end(&stuck);
+	tsr_bo_lock_end(&holder);
+	theirs_free(&theirs);
+	tsr_close(&dev);
+}
+
 /* Exporter and importer can close in any order. */
 static void either_closes_first(void)
 {
@@ -906,6 +947,7 @@ static const struct tap_test tests[] = {
 	{ "patched jobs use imported pages", patched_jobs, 0, 0 },
 	{ "VM jobs use imported pages", vm_jobs, 0, 0 },
 	{ "imported pages belong to the exporter", they_stay_theirs, 0, 0 },
+	{ "DESTROY-1 closing a locked import does not wait", close_does_not_wait, 0, 0 },
 	{ "exporter or importer closes first", either_closes_first, 0, 0 },
 	{ "an import exchanges fences with its exporter", fences_go_both_ways, 0, 0 },
 	{ "SPLIT-2 a job lists two objects with one reservation", two_objects_of_one_buffer, 0, 0 },

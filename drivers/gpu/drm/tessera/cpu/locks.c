@@ -113,9 +113,15 @@ static void locks_release_locked(struct tessera_bo *bo, u64 tracked, u64 untrack
 	bo->locks.untracked -= untracked;
 }
 
-/* True if locks change what mappings show; they then need the reservation. */
+/*
+ * True if locks change what mappings show; they then need the reservation. The
+ * mappings of an import are the exporter's.
+ */
 static bool locks_change_view(const struct tessera_bo *bo)
 {
+	if (bo->sharing.dmabuf)
+		return false;
+
 	return bo->layout != DRM_TESSERA_LAYOUT_LINEAR || !(bo->flags & DRM_TESSERA_BO_CPU_ACCESS);
 }
 
