@@ -457,13 +457,16 @@ static struct tessera_pt_change *to_change(struct tessera_paging_effect *effect)
 
 /*
  * If the contents of an object did not arrive, its place may still hold another
- * client's data. Do not run the batch then.
+ * client's data. Do not run the batch then. A batch that moves an object, too,
+ * must run even if the VM is lost: the object has to leave its aperture.
  */
 static int change_prepare(struct tessera_paging_effect *effect)
 {
 	struct tessera_pt_change *change = to_change(effect);
 	u32 i;
 
+	if (change->writes && atomic_read(&change->pts->lost))
+		return -EIO;
 	for (i = 0; i < change->num_lost; i++)
 		if (atomic_read(change->lost[i]))
 			return -EIO;
@@ -644,6 +647,7 @@ static int pts_write_dirty(struct tessera_page_tables *pts)
 
 	if (!change)
 		return -ENOMEM;
+	change->writes = true;
 	tessera_paging_begin(&batch, pts->queue, 0, NULL);
 	ret = write_tables(pts, &batch);
 	if (!ret)

@@ -424,6 +424,11 @@ struct tessera_pt_change {
 	 */
 	bool behind_jobs;
 	/**
+	 * @writes: the batch only writes tables; if the VM is lost, their place
+	 * may belong to another object already
+	 */
+	bool writes;
+	/**
 	 * @lost: &tessera_bo.lost of each object that the batch maps; the
 	 * pointers stay valid until the batch has ended. May be NULL
 	 */
