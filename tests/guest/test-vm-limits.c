@@ -90,7 +90,7 @@ static void limit_of_vms(void)
 }
 
 #define PROCESSES 9
-#define VMS_OF_ONE 32 /* together more than the device has address space IDs */
+#define VMS_OF_ONE 32 /* together more than the device has ASIDs */
 #define ROUNDS 2
 #define PAGE_WORDS 1024
 
@@ -196,8 +196,8 @@ static void one_of_many(void *arg)
 
 /*
  * A process can have VMs regardless of other processes. The device has 256
- * address space IDs, and idle VMs give up theirs to VMs with jobs. No job may
- * see mappings of another VM.
+ * ASIDs, and idle VMs give up theirs to VMs with jobs. No job may see mappings
+ * of another VM.
  */
 static void more_vms_than_numbers(void)
 {
@@ -310,8 +310,7 @@ static void all_numbers_are_busy(void)
 	for (uint32_t i = 0; i < MINE; i++)
 		busy_queue(&busy, i);
 	require_msg(!tsr_stuck_during(queue_one_more, &busy),
-		    "expected the VM to wait for an address space ID, %u other VMs have jobs",
-		    NUMBERS);
+		    "expected the VM to wait for an ASID, %u other VMs have jobs", NUMBERS);
 	tsr_stuck_end(&stuck);
 	busy_wait(&busy);
 	tsr_gpu_read(&busy.dev, tsr_context_new(&busy.dev, 0), &busy.pages, MINE * PAGE_WORDS, 16,
@@ -407,7 +406,7 @@ static void interrupted_request(void)
 
 	require_eq(write(part.go[1], &c, 1), 1);
 	tsr_wait_for(is_ready(&part) || tsr_is_waiting(pid, "asid"));
-	require_msg(is_ready(&part), "expected the VM to keep its address space ID, no other VM "
+	require_msg(is_ready(&part), "expected the VM to keep its ASID, no other VM "
 				     "waits for it any longer");
 	tsr_stuck_end(&stuck);
 	tap_join(pid);
@@ -820,10 +819,9 @@ static void limit_of_visits(void)
 
 static const struct tap_test tests[] = {
 	{ "limit of VMs", limit_of_vms, 0, 0 },
-	{ "RES-5 more VMs than address space IDs", more_vms_than_numbers, 0, 0 },
-	{ "RES-5 a VM waits while all address space IDs are busy", all_numbers_are_busy, 0, 0 },
-	{ "RES-5 a submission that waits for an address space ID is interrupted",
-	  interrupted_request, 0, 0 },
+	{ "RES-5 more VMs than ASIDs", more_vms_than_numbers, 0, 0 },
+	{ "RES-5 a VM waits while all ASIDs are busy", all_numbers_are_busy, 0, 0 },
+	{ "RES-5 a submission that waits for an ASID is interrupted", interrupted_request, 0, 0 },
 	{ "limits of a process", limits_of_a_process, 0, 0 },
 	{ "destroyed contexts count while they have jobs", destroyed_contexts_count, 0, 0 },
 	{ "RES-2 no page tables for a move", no_tables_for_a_move, 0, 0 },

@@ -547,7 +547,7 @@ static const struct tap_test tests[] = {
 	{ "RES-6 tables last until jobs are over", tables_last, 0, 0 },
 	{ "RES-6 null mappings last until jobs are over", null_lasts, 0, 0 },
 	{ "RES-6 an unmapping waits for jobs of all contexts", jobs_of_contexts, 0, 0 },
-	{ "RES-6 a reused address space ID has no old mappings", nothing_is_left, FAULTS, 0 },
+	{ "RES-6 a reused ASID has no old mappings", nothing_is_left, FAULTS, 0 },
 	{ "RES-6 a reused page table has no old entries", tables_again, FAULTS, 0 },
 };
 

@@ -229,7 +229,7 @@ struct tessera_device {
 	 * created
 	 */
 	const struct tessera_upcalls *upcalls;
-	/** @asids: address space identifiers */
+	/** @asids: address space numbers (ASIDs) */
 	struct tessera_asids *asids;
 	/** @page_tables: page tables of all VMs */
 	struct tessera_page_tables_list *page_tables;

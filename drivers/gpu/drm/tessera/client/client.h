@@ -155,8 +155,7 @@ struct tessera_process_count {
 	/** @vms: VMs with page tables in use */
 	atomic_t vms;
 	/**
-	 * @asids: VMs that have an address space number; under the lock of
-	 * vm/asid.c
+	 * @asids: VMs that have an ASID; under the lock of vm/asid.c
 	 */
 	u32 asids;
 	/** @contexts: contexts */

@@ -293,7 +293,7 @@ struct tessera_job_vm {
 	u64 root;
 	/** @cmds: virtual address of the commands */
 	u64 cmds;
-	/** @asid: address space identifier */
+	/** @asid: ASID of the VM */
 	u32 asid;
 	/**
 	 * @cmd_bytes: length of the commands, not 0, a multiple of

@@ -247,7 +247,7 @@ struct tessera_ring_job {
 	u64 vm_root;
 	/** @vm_cmds: virtual address of an unprivileged buffer */
 	u64 vm_cmds;
-	/** @vm_asid: address space number */
+	/** @vm_asid: ASID */
 	u32 vm_asid;
 	/** @vm_bytes: size of the buffer */
 	u32 vm_bytes;

@@ -341,7 +341,7 @@ void tessera_part_publish(struct tessera_part *part, struct tessera_bo *bo,
  * @TESSERA_AGAIN_PAGES: user memory that it uses has changed
  * @TESSERA_AGAIN_VOID: the watchdog has opened the gate
  * @TESSERA_AGAIN_ABSENT: SUBMIT_VM: a listed object is not resident
- * @TESSERA_AGAIN_ASID: SUBMIT_VM: no address space number is free
+ * @TESSERA_AGAIN_ASID: SUBMIT_VM: no ASID is free
  *
  * The last attempt has armed nothing. The values are positive, for functions
  * that also return 0 or an error.

@@ -161,8 +161,7 @@ static int submit_locked(struct tessera_context *ctx, const struct drm_tessera_s
 			break;
 	}
 	/*
-	 * Otherwise an address space number would stay reserved for this VM, as
-	 * its heir.
+	 * Otherwise an ASID would stay reserved for this VM, as its heir.
 	 */
 	if (ret)
 		tessera_asid_give_up(ctx->tdev, &ctx->pts->asid);

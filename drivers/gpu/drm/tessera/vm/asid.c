@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: address space identifiers
+ * DOC: address space numbers
  *
- * The device tells the TLB entries of different VMs apart by a number, the
- * address space identifier (ASID). There are few of them. A VM gets an ASID for
+ * The device tells the TLB entries of different VMs apart by an address space
+ * number (ASID). There are few of them. A VM gets an ASID for
  * its first job and keeps it until another VM needs it. The least recently used
  * VM without unfinished jobs gives its ASID up. A VM that gets an ASID first
  * flushes all addresses, because the TLBs may hold translations of the previous

@@ -133,8 +133,7 @@ static inline bool tessera_resident_complete(const struct tessera_resident_set *
 #define TESSERA_NO_ASID		U32_MAX
 
 /**
- * struct tessera_asid - the address space identifier (ASID) of a VM, if it has
- * one
+ * struct tessera_asid - the address space number (ASID) of a VM, if it has one
  *
  * All members are protected by the lock of vm/asid.c, a leaf, unless noted.
  */
@@ -343,7 +342,7 @@ struct tessera_page_tables {
 	struct tessera_resident_set *resident;
 	/** @queue: paging queue of the VM's own batches; holds a reference */
 	struct tessera_paging_queue *queue;
-	/** @asid: address space identifier */
+	/** @asid: its ASID */
 	struct tessera_asid asid;
 	/**
 	 * @slots: protects @memory and the bitmaps of free pages in it; a leaf
