@@ -2,9 +2,10 @@
  * Tessera virtual GPU: virtual addresses
  *
  * Page tables, the TLBs of engines, and the packets that change both. Each
- * engine has a TLB of its own, which keeps an entry until it is flushed. A
- * driver that changes a table without a flush is caught in strict mode. Called
- * from engine threads.
+ * engine has a TLB of its own, which caches leaves and no tables. It keeps an
+ * entry until it is flushed, until another page needs its place, or until a
+ * reset or migration. If a driver changes a leaf without a flush, strict mode
+ * reports the first use of the old entry. Called from engine threads.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -210,6 +210,7 @@ class Args(unittest.TestCase):
         self.assertEqual(self.find("test-a"), {"device": "a=1,b=2:3", "kernel": "debug"})
         self.assertEqual(self.find("test-a.sh"), self.find("test-a"))
         self.assertEqual(self.find("test-b"), {})
+        self.assertEqual(args.find_args("test-b", self.folder.name)["device"], "strict=on")
 
     def test_a_variant_overrides_the_program(self):
         path = self.place("test-a.args", "device: a=1,b=2\nkernel: debug\ntimeout: 9\nvariant: x\n"
@@ -226,7 +227,7 @@ class Args(unittest.TestCase):
         self.assertEqual(self.find("test-a-x"), {"device": "a=1,b=3,c=4"})
         self.assertEqual(self.find("test-a-y"), {"device": "a=1,b=2,d=5"})
         self.place("test-b.args", "variant: x\ndevice: +a=1\n")
-        self.assertEqual(self.find("test-b-x"), {"device": "a=1"})
+        self.assertEqual(self.find("test-b-x"), {"device": "strict=on,a=1"})
 
     def test_the_longest_program_has_the_variant(self):
         self.place("test-a.args", "variant: x\nmemory: 1G\n")

@@ -19,7 +19,7 @@ FOLDER = os.path.join(ROOT, "tests", "guest")
 DEFAULT_TIMEOUT = 60
 # Options of scripts/guest that an .args file may give a value.
 GUEST_OPTIONS = ("modules", "allow-log", "qemu-args", "memory", "append", "vcpu-threads")
-DEFAULTS = {"device": "", "kernel": "both", "timeout": str(DEFAULT_TIMEOUT), "devices": "1",
+DEFAULTS = {"device": "strict=on", "kernel": "both", "timeout": str(DEFAULT_TIMEOUT), "devices": "1",
             "long": "", "panic": "", **dict.fromkeys(GUEST_OPTIONS, "")}
 
 

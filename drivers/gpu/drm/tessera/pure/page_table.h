@@ -61,11 +61,11 @@ struct tessera_pt_tree {
 	/** @root: the root table */
 	struct tessera_pt *root;
 	/**
-	 * @flush_first: first address with a stale translation, if not above
-	 * @flush_last
+	 * @flush_first: first address of the range to flush, which encloses all
+	 * stale translations; empty if above @flush_last
 	 */
 	u64 flush_first;
-	/** @flush_last: last address with a stale translation */
+	/** @flush_last: last address of that range */
 	u64 flush_last;
 };
 

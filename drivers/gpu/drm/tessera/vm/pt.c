@@ -136,7 +136,10 @@ static const struct tessera_pt_ops pts_ops = {
 	.changed = pts_changed,
 };
 
-/* The TLBs may hold entries of another VM, or of tables that have moved. */
+/*
+ * The TLBs may hold entries of another VM, or of tables that have moved. The
+ * device caches leaves only, so no test can show that moved tables need this.
+ */
 static void pts_flush_all(struct tessera_page_tables *pts)
 {
 	pts->tree.flush_first = 0;
