@@ -220,7 +220,7 @@ static void test_packets(void)
     tsr_stop(t);
 }
 
-/* 6: the valid forms of each packet */
+/* 6: the valid forms of all packets; scripts/tests/test_manual.py checks that */
 typedef struct Form {
     uint8_t op;
     uint8_t dwords;
@@ -244,13 +244,14 @@ static const Form forms[] = {
     { TSR_OP_WAIT, 6, 0, true, true },
     { TSR_OP_TIMESTAMP, 4, 0, true, true },
     { TSR_OP_SIGNAL, 6, 0, true, true },
-    { TSR_OP_TRANSFER, 14, 15, false, true },
+    { TSR_OP_TRANSFER, 14, 63, false, true },
     { TSR_OP_PAGE_FILL, 6, 0, false, true },
     { TSR_OP_MAP_APERTURE, 6, 0, false, true },
     { TSR_OP_UNMAP_APERTURE, 4, 0, false, true },
     { TSR_OP_MARK, 6, 0, false, true },
     { TSR_OP_SET_VM, 4, 0, true, true },
     { TSR_OP_JOB_AFTER, 4, 0, true, true },
+    { TSR_OP_RESUME, 4, 0, true, true },
     { TSR_OP_WRITE_PTES, 8, 7, false, true },
     { TSR_OP_TLB_FLUSH, 6, 0, true, true },
 };

@@ -48,6 +48,14 @@ class ManualTest(unittest.TestCase):
     def named(self, prefix):
         return {name[len(prefix):] for name in self.numbers if name.startswith(prefix)}
 
+    def number(self, word):
+        """The value of a number, or of a name in the header."""
+        return int(word) if word.isdigit() else self.numbers[word[len("TSR_"):]]
+
+    def error_types(self):
+        return {n for n in self.named("ERR_")
+                if not n.startswith("REC_") and n not in ("NONE", "TYPES", "CLEAR", "TOTAL")}
+
     def test_registers(self):
         rows = re.findall(r"^0x([0-9a-f]+)\s+``TSR_(\w+)(/HI)?``", self.manual, re.M)
         seen = set()
@@ -76,13 +84,33 @@ class ManualTest(unittest.TestCase):
         self.assertEqual({r[1] for r in rows}, set(device))
         self.assertEqual(self.named("OP_") - {"CACHE_MAINTAIN", "PRIVILEGED"}, set(device))
 
+    def test_forms(self):
+        """The device's table and that of the qtest that tries each wrong form are the same."""
+        device = re.findall(r'\[(TSR_OP_\w+)\] = \{ "\w+",\s+(\w+),\s+(ON_\w+),'
+                            r'\s+([\w\s|]+?),\s+\w+ \}', read("qemu-device/tessera_cmd.c"))
+        wanted = {op: (self.number(dwords), sum(map(self.number, re.split(r"[\s|]+", flags))),
+                       engine != "ON_PAGING", engine != "ON_RENDER")
+                  for op, dwords, engine, flags in device}
+        self.assertEqual(len(wanted), read("qemu-device/tessera_cmd.c").count("[TSR_OP_"))
+        rows = re.findall(r"\{ (TSR_OP_\w+), (\d+), (\d+), (true|false), (true|false) \}",
+                          read("qemu-device/tests/tessera-manual-test.c"))
+        self.assertEqual({op: (int(dwords), int(flags), render == "true", paging == "true")
+                          for op, dwords, flags, render, paging in rows}, wanted)
+
+    def test_error_names(self):
+        """Both tables of names have each error type."""
+        for path, name_of in (("include/tessera/tessera_hw_names.h", lambda t: t),
+                              ("drivers/gpu/drm/tessera/hw/error.c",
+                               lambda t: t.lower().replace("_", "-"))):
+            names = dict(re.findall(r'\[TSR_ERR_(\w+)\] = "([^"]+)"', read(path)))
+            names.pop("NONE", None)
+            self.assertEqual(names, {t: name_of(t) for t in self.error_types()}, path)
+
     def test_errors(self):
         rows = re.findall(r"^(\d+)\s+``([A-Z_]+)``", chapter(self.manual, "11"), re.M)
         for number, name in rows:
             self.assertEqual(self.numbers["ERR_" + name], int(number), name)
-        types = {n for n in self.named("ERR_")
-                 if not n.startswith("REC_") and n not in ("NONE", "TYPES", "CLEAR", "TOTAL")}
-        self.assertEqual(types, {r[1] for r in rows})
+        self.assertEqual(self.error_types(), {r[1] for r in rows})
         marks = re.findall(r"(\d) TSR_MARK_([A-Z]+)", self.manual)
         self.assertEqual({n: int(v) for v, n in marks},
                          {n: self.numbers["MARK_" + n]

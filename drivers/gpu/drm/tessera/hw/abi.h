@@ -5,9 +5,10 @@
 #include <linux/types.h>
 
 /*
- * The device's memory formats as structs, for the packets that the driver
- * itself writes. The numbers come from tessera_hw.h. hw/abi_check.h
- * asserts that both agree.
+ * The device's memory formats as structs, with the packets that the driver fills
+ * in member by member. It writes others as dwords (paging/ops.c,
+ * vm/pt_write.c). The numbers come from tessera_hw.h. hw/abi_check.h asserts
+ * that both agree.
  */
 
 /* Engine status page. */
@@ -119,40 +120,6 @@ struct tessera_pkt_transfer {
 	__le32 dst_offset_hi;
 	__le32 pitch;
 	__le32 zero;
-};
-
-struct tessera_pkt_page_fill {
-	__le32 header;
-	__le32 value;
-	__le32 addr_lo;
-	__le32 addr_hi;
-	__le32 bytes_lo;
-	__le32 bytes_hi;
-};
-
-struct tessera_pkt_map_aperture {
-	__le32 header;
-	__le32 segment;
-	__le32 first_page;
-	__le32 num_pages;
-	__le32 ptes_lo;
-	__le32 ptes_hi;
-};
-
-struct tessera_pkt_unmap_aperture {
-	__le32 header;
-	__le32 segment;
-	__le32 first_page;
-	__le32 num_pages;
-};
-
-struct tessera_pkt_mark {
-	__le32 header;
-	__le32 command;
-	__le32 addr_lo;
-	__le32 addr_hi;
-	__le32 bytes_lo;
-	__le32 bytes_hi;
 };
 
 /* Microcode image. */

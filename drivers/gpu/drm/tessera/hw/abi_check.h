@@ -43,10 +43,6 @@ TESSERA_CHECK_OFFSET(tessera_pkt_bind_slot, base_lo, TSR_BIND_PATCH_OFFSET);
 TESSERA_CHECK_OFFSET(tessera_pkt_bind_slot, surface,
 		     TSR_BIND_PATCH_OFFSET + TSR_BIND_PATCH_BYTES);
 TESSERA_CHECK_DWORDS(tessera_pkt_transfer, TSR_TRANSFER_DWORDS);
-TESSERA_CHECK_DWORDS(tessera_pkt_page_fill, TSR_PAGE_FILL_DWORDS);
-TESSERA_CHECK_DWORDS(tessera_pkt_map_aperture, TSR_MAP_APERTURE_DWORDS);
-TESSERA_CHECK_DWORDS(tessera_pkt_unmap_aperture, TSR_UNMAP_APERTURE_DWORDS);
-TESSERA_CHECK_DWORDS(tessera_pkt_mark, TSR_MARK_DWORDS);
 static_assert(sizeof(struct tessera_fw_header) == TSR_FW_HEADER_BYTES);
 
 #endif /* __TESSERA_ABI_CHECK_H__ */
