@@ -10,7 +10,8 @@ import unittest
 ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..")
 DRIVER = "drivers/gpu/drm/tessera"
 # Files of the driver are named by folder and stem, all others by their path.
-STEM = re.compile(r"``((?:cpu|exec|hw|kms|mem|paging|pure|segments|services|submit|sync|vm)/\w+)(\.[ch])?``")
+FOLDERS = sorted(entry.name for entry in os.scandir(os.path.join(ROOT, DRIVER)) if entry.is_dir())
+STEM = re.compile(r"``((?:%s)/\w+)(\.[ch])?``" % "|".join(FOLDERS))
 PATH = re.compile(r"`{1,2}((?:scripts|tests|kunit|userspace|qemu-device|include|drivers|Documentation)/"
                   r"[\w./-]*\w)/?`{1,2}")
 LINK = re.compile(r"\]\(([\w./-]+)\)")
