@@ -160,7 +160,10 @@ static int tessera_device_dummy_page(struct tessera_device *tdev)
 	return 0;
 }
 
-/* Teach lockdep the order of "DOC: locking" at probe. */
+/*
+ * Tell lockdep at probe that each kind of wait may depend on a fence, and that
+ * memory may be allocated below a reservation.
+ */
 static void tessera_device_prime_locks(struct tessera_device *tdev)
 {
 	struct dma_resv resv;

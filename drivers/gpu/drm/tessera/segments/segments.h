@@ -178,7 +178,10 @@ typedef struct tessera_account *(*tessera_manager_describe_t)(struct ttm_buffer_
  * struct tessera_extent - a contiguous piece of a placement
  */
 struct tessera_extent {
-	/** @node: in &tessera_manager.mm, in pages; under its lock */
+	/**
+	 * @node: in &tessera_manager.mm, in pages. Changes under the object's
+	 * resv and the manager's lock, so a reader needs only one of them
+	 */
 	struct drm_mm_node node;
 	/** @placement: the placement that it is a part of */
 	struct tessera_placement *placement;
@@ -186,7 +189,7 @@ struct tessera_extent {
 	u64 at;
 	/**
 	 * @scanned: the extent that was added to the same drm_mm scan before
-	 * it, or NULL
+	 * it, or NULL; under the manager's lock
 	 */
 	struct tessera_extent *scanned;
 };
@@ -217,8 +220,8 @@ struct tessera_placement {
 	/** @pages: sum of all extents */
 	u64 pages;
 	/**
-	 * @addrs: GPU address of each page in a memory segment, for scattered
-	 * objects; or NULL
+	 * @addrs: GPU address of each page in VRAM, for scattered objects; or
+	 * NULL. Constant
 	 */
 	dma_addr_t *addrs;
 	/**
@@ -226,7 +229,7 @@ struct tessera_placement {
 	 * under the manager's lock
 	 */
 	u32 seen;
-	/** @account: the account that is charged; holds a reference */
+	/** @account: the account that is charged; a reference; constant */
 	struct tessera_account *account;
 	/**
 	 * @order: in &tessera_tenant.order; the manager's lock protects it and
@@ -253,7 +256,7 @@ struct tessera_placement {
 	bool declared;
 	/**
 	 * @release_fences: release fences to leave behind when it is freed: one
-	 * for each extent, or none
+	 * for each extent, or none. Filled under the object's resv
 	 */
 	struct list_head release_fences;
 };
@@ -283,11 +286,14 @@ struct tessera_manager {
 	 * be NULL
 	 */
 	void (*freed)(struct tessera_manager *mgr, struct tessera_placement *placement);
-	/** @lock: protects all below and the nodes of extents */
+	/**
+	 * @lock: protects all below and the nodes of extents.
+	 * tessera_manager_closed() reads the claim without it
+	 */
 	struct mutex lock;
 	/** @release_fences: interval tree of &struct tessera_release_fence */
 	struct rb_root_cached release_fences;
-	/** @ages: the same as a list, roughly oldest first */
+	/** @ages: the same release fences as a list, roughly oldest first */
 	struct list_head ages;
 	/** @claimed: the only thread that may allocate here now, or NULL */
 	struct task_struct *claimed;
