@@ -11,8 +11,10 @@
  * as it lies in memory.
  *
  * An object that is cached, or that has no CPU access of its own, is seen
- * through its system pages only. Lock2 makes it leave memory segments, and it
- * stays out of them until it is unlocked (LOCK-15, LOCK-21).
+ * through its system pages only. Lock2 makes it leave VRAM. Until it is unlocked
+ * jobs use it where its pages are shown, if one of their segments does that
+ * (LOCK-15, LOCK-21, tessera_bo_allowed()). Otherwise jobs of other files may
+ * bring it back.
  */
 
 #include <drm/drm_drv.h>

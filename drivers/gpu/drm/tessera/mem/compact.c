@@ -21,8 +21,8 @@
  *
  * Residency code calls this with the reservation of the requesting object held.
  * Reservations of other objects are only tried. An object stays where it is if
- * it cannot be locked or is scanned out. A hold of a split submission keeps it
- * in place, too, unless the rules ignore holds.
+ * it cannot be locked or is scanned out. A hold of a submission in parts keeps
+ * it in place, too, unless the rules ignore holds.
  */
 
 #include <linux/dma-fence.h>

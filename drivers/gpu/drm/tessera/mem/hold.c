@@ -2,8 +2,8 @@
 /**
  * DOC: holds
  *
- * A hold keeps an object at its place between two batches of a split
- * submission.
+ * A hold keeps an object at its place between two batches of a submission in
+ * parts.
  *
  * The submission keeps no lock between two batches, but the objects that stay
  * bound across the cut must keep their places (SPLIT-17). It therefore holds
@@ -11,7 +11,7 @@
  * submission that needs the space waits, with no lock held, until the hold is
  * dropped (TESSERA_SPACE_RELEASED).
  *
- * Two split submissions could wait for each other's holds. Holds are therefore
+ * Two such submissions could wait for each other's holds. Holds are therefore
  * ordered by the stamp of the submission. A younger submission waits for an
  * older one. The plan of an older submission avoids objects that a younger one
  * holds, but may take them. Every wait goes from a younger submission to an
@@ -19,7 +19,7 @@
  * its holder brings it back: each part gets the addresses that are valid when
  * it is armed.
  *
- * CPU accesses, pins, scanout and suspend ignore all holds. A search for
+ * CPU accesses, pins, scanout and suspend ignore all holds. Any other search for
  * victims outside of plans skips every held object (mem/order.c). From time to
  * time, a submission of many parts drops its holds and takes a new stamp, so
  * that it becomes the youngest. Its thread does that. If the thread does not

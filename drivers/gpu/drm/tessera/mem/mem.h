@@ -499,7 +499,7 @@ static inline u32 tessera_bo_place_flags(const struct tessera_bo *bo)
 }
 
 /*
- * Checks whether an object is pinned at its place, for scanout or a kernel
+ * Checks whether an object must stay at its place, for scanout or a kernel
  * mapping. The result is stable only under its reservation.
  */
 static inline bool tessera_bo_is_immovable(const struct tessera_bo *bo)
@@ -741,9 +741,9 @@ struct tessera_block {
 	u32 first;
 	/** @total: bytes of all blocks of the object */
 	u64 total;
-	/** @pinned: may be neither moved nor evicted */
+	/** @pinned: immovable or dying: neither moved nor evicted */
 	bool pinned;
-	/** @held: a split submission holds it */
+	/** @held: a submission in parts holds it */
 	bool held;
 	/** @busy: an unfinished job may use it */
 	bool busy;
@@ -824,8 +824,8 @@ struct tessera_space_rules {
 	 */
 	bool dying;
 	/**
-	 * @held: set by a search that finds an object held by a split
-	 * submission
+	 * @held: set by a search that finds an object held by a submission in
+	 * parts
 	 */
 	bool held;
 	/**

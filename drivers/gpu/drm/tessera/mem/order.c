@@ -20,9 +20,9 @@
  * object again and continues. This happens once per object and use, however
  * often other clients evict meanwhile.
  *
- * Objects that are immovable, locked by another thread, or held by a split
- * submission stay in the tree, and the iterator skips them. With
- * &tessera_space_rules.passes it returns held objects, too.
+ * Objects that are immovable, locked by another thread, or held by a submission
+ * in parts stay in the tree, and the iterator skips them. For scanout
+ * (&tessera_space_rules.passes) it returns held objects, too.
  */
 
 #include <linux/kref.h>

@@ -13,7 +13,7 @@
  * An object with pinned pages stays in an aperture or in system memory, and
  * moves between these. A client can therefore not fill a memory segment with
  * objects that cannot be evicted. Here and below a UMA segment counts as an
- * aperture, because it shows the pages in place, and memory is VRAM.
+ * aperture, because it shows the pages in place, and memory segments are VRAM.
  *
  * Moves and foreign fences
  * ------------------------

@@ -2,33 +2,32 @@
 /**
  * DOC: scanout
  *
- * An object that is scanned out stays at its place in a memory segment,
- * contiguous.
+ * An object that is scanned out stays at its place in VRAM, contiguous.
  *
  * A paging job brings the object there, and nothing here waits for the job. The
  * display waits for the moves of the object (DMA_RESV_USAGE_KERNEL) before it
- * shows the object. Eviction, compaction and plans leave a pinned object alone.
- * It can neither be offered nor be attached to a dma-buf, because an attachment
- * needs it in system memory.
+ * shows the object. Eviction, compaction and plans leave an immovable object
+ * alone. It can neither be offered nor be attached to a dma-buf, because an
+ * attachment needs it in system memory.
  *
  * An object with CPU access is scanned out of a CPU-visible segment, if it
  * supports one, because it cannot be moved while it is shown.
  *
  * The display does not wait for submissions. It ignores holds and claims of
- * split submissions, which find another place for the objects. It waits for the
- * reservation of an object in its way, which is held for a short time only. For
- * a limited time it also waits for objects that are being destroyed, such as
- * the previous framebuffer, and for objects that the kernel draws into, such as
- * a hidden console.
+ * submissions in parts, which find another place for the objects. It waits for
+ * the reservation of an object in its way, which is held for a short time only.
+ * For a limited time it also waits for objects that are being destroyed, such
+ * as the previous framebuffer, and for objects that the kernel draws into, such
+ * as a hidden console.
  *
  * The owner of the object is charged, and its fair share is unchanged. Only the
  * DRM master can scan out, and it needs few objects per plane. A limit on the
  * scanned-out bytes of each segment leaves space for other clients
  * (tessera_manager_charge_scanout()).
  *
- * When device memory is lost, pinned objects lose their places and are not
- * shown any more. Only objects that the kernel has mapped keep their places,
- * because the kernel must not draw into memory of another object.
+ * When device memory is lost, shown objects lose their places and are not shown
+ * any more. Only objects that the kernel has mapped keep their places, because
+ * the kernel must not draw into memory of another object.
  */
 
 #include <linux/dma-resv.h>

@@ -3,8 +3,8 @@
  * DOC: TTM glue
  *
  * The ttm_device_funcs and the set-up of the resource managers. TTM does not
- * choose victims in segments (see mem/residency.c). It swaps out pages of
- * objects that are in no segment, and keeps track of resources and pages.
+ * choose victims in segments (see mem/victims.c). It swaps out pages of objects
+ * that are in no segment, and keeps track of resources and pages.
  */
 
 #include <linux/dma-buf.h>

@@ -585,7 +585,7 @@ static int evict_counted(struct tessera_space_rules *rules, struct tessera_bo *b
 
 /*
  * Evicts a victim. Returns -EBUSY if another task holds its reservation, or if
- * the object has been held by a split submission, scanned out, or listed as
+ * the object has been held by a submission in parts, scanned out, or listed as
  * resident since it was chosen.
  */
 static int take(struct eviction *ev, const struct victim *victim)
@@ -798,8 +798,8 @@ static int wait_for_moves(struct tessera_device *tdev, unsigned long end)
 }
 
 /*
- * Iterates over the ranges of a segment, starting at a page. Returns NULL at
- * the end of the segment, or if the object of the next range is @dying.
+ * Iterates over the extents of a segment, starting at a page. Returns NULL at
+ * the end of the segment, or if the object of the next extent is @dying.
  */
 static struct tessera_bo *next_in_segment(struct tessera_manager *mgr, u64 *page, bool *dying)
 {

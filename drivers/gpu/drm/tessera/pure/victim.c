@@ -13,8 +13,8 @@
  * The classes, from first to last victim:
  *
  * 1. Offered memory that is not busy.
- * 2. Memory without an owner, and memory of clients without demand, which lend
- *    their shares.
+ * 2. Memory of clients without demand, which lend their shares. Memory without
+ *    an owner would be here, too. The driver has none that is movable.
  * 3. Memory that clients hold above their shares. If the requester would itself
  *    be above its share, only from clients that hold more for their weight than
  *    it would.
@@ -30,8 +30,9 @@
  * Memory in a residency list is brought back before its client's next job. It
  * is therefore taken without need only from clients without demand and from
  * clients above their shares. A requester above its own share takes it only
- * from clients that hold more than it would. The client that brings the memory
- * back then holds more itself, and cannot take the same memory in return.
+ * from clients that hold more for their weight than it would. The client that
+ * brings the memory back then holds more itself, and cannot take the same
+ * memory in return.
  *
  * Inside each class, blocks in no residency list go first, then the least
  * recently used ones. A client counts as above its share only as long as it

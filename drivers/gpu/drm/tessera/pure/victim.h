@@ -32,7 +32,9 @@ enum tessera_victim_tier {
  * TESSERA_VICTIM_BLOCK_BUSY: other work uses the block and must be waited for
  */
 #define TESSERA_VICTIM_BLOCK_BUSY	BIT(0)
-/** TESSERA_VICTIM_BLOCK_IMMOVABLE: pinned, scanned out, or locked in place */
+/**
+ * TESSERA_VICTIM_BLOCK_IMMOVABLE: scanned out, mapped by the kernel, or dying
+ */
 #define TESSERA_VICTIM_BLOCK_IMMOVABLE	BIT(1)
 /** TESSERA_VICTIM_BLOCK_LISTED: the block is in a client's residency list */
 #define TESSERA_VICTIM_BLOCK_LISTED	BIT(2)
