@@ -968,14 +968,16 @@ struct drm_tessera_bo_wait {
  * - -EPERM: an object without BO_CPU_ACCESS.
  * - -EINVAL: unknown flags; READ_ONLY with WRITE_ONLY or DISCARD; IGNORE_SYNC
  *   with DISCARD or DO_NOT_EVICT, or for an object with a swizzled layout;
- *   REUSE without DISCARD; DONT_WAIT or IGNORE_SYNC for a twin; DISCARD for an object that was exported or of which
- *   a newer instance is in use; an offered object.
+ *   REUSE without DISCARD; DONT_WAIT or IGNORE_SYNC for a twin; DISCARD for an
+ *   object that was exported or of which a newer instance is in use; an offered
+ *   object.
  * - -EBUSY: the call would have to wait, with LOCK_DONT_WAIT (WDDM:
  *   WasStillDrawing); a swizzled object is locked the other way, with or
- *   without ACQUIRE_RANGE; a scanned-out object, which cannot move, needs
- *   swizzling ranges and other locks hold all of them.
- * - -ENOSPC: an object that must not be evicted (LOCK_DO_NOT_EVICT), or that
- *   cannot move because it is scanned out, is where the CPU has no view of it.
+ *   without ACQUIRE_RANGE; a swizzled object is scanned out, so it cannot move,
+ *   and no swizzling range shows it.
+ * - -ENOSPC: an object that must not be evicted (LOCK_DO_NOT_EVICT), or a linear
+ *   one that cannot move because it is scanned out, is where the CPU has no view
+ *   of it.
  * - -EOPNOTSUPP: ACQUIRE_RANGE for a swizzled object that a VM maps.
  * - -EIO: the object is lost.
  */
@@ -1329,8 +1331,8 @@ struct drm_tessera_sync {
  *   part. The parts before it have run.
  * - -ETIME: the job hung and was killed; its parts occupied an engine that
  *   cannot preempt for too long, or kept other clients waiting for it without
- *   making progress; or a foreign fence was added between the parts and did not
- *   signal in time.
+ *   making progress; or a foreign fence was added between the parts, or objects
+ *   were being destroyed, and that did not end in time.
  * - -ECANCELED: not run, because an earlier job of the context hung, or because
  *   the device was removed or reset.
  * - -EIO: not run, because paging failed meanwhile (a fault of the device).
@@ -1483,9 +1485,10 @@ struct drm_tessera_fence_signal {
  * sufficient but not contiguous, it relocates objects.
  *
  * The call waits for memory of objects that are being destroyed, for memory
- * that split submissions hold, and for objects of other clients that have to be
- * relocated but are in use: for two job timeouts at most. It waits without a
- * limit for foreign fences of objects that have to move.
+ * that submissions in parts hold, and for objects of other clients that have to
+ * be relocated but are in use. It gives up when for two job timeouts no object
+ * has reached its place. It waits without a limit for foreign fences of objects
+ * that have to move.
  *
  * The call is all or nothing: if not everything fits, nothing is added.
  * @bytes_to_trim then says how many bytes the caller has to EVICT first, from
