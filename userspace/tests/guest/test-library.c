@@ -6,134 +6,12 @@
  * fails, or the device counts an error.
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "tessera.h"
-
-#define KIB(n) ((uint64_t)(n) << 10)
-#define MIB(n) ((uint64_t)(n) << 20)
-
-#define require(cond)                                                                              \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			fail(__LINE__, #cond, 0);                                                  \
-	} while (0)
-#define require_ok(call)                                                                           \
-	do {                                                                                       \
-		int ret_ = (call);                                                                 \
-		if (ret_ < 0)                                                                      \
-			fail(__LINE__, #call, ret_);                                               \
-	} while (0)
-
-static void fail(int line, const char *what, int ret)
-{
-	printf("# line %d: %s%s%s\n", line, what, ret ? ": " : "", ret ? strerror(-ret) : "");
-	fflush(stdout);
-	_exit(1);
-}
-
-/* A client with one addressing model. */
-struct client {
-	struct tessera_device *dev;
-	struct tessera_vm *vm; /* VM of the context; NULL: patched addressing */
-	struct tessera_context *ctx;
-	struct tessera_cmdbuf *cb;
-	struct tessera_syncobj *timeline;
-	uint64_t point; /* point of the last submission */
-	uint64_t errors; /* errors that the device had counted before */
-};
-
-static uint64_t device_errors(struct tessera_device *dev)
-{
-	struct drm_tessera_query_device info;
-
-	require_ok(tessera_device_refresh(dev, &info, sizeof(info)));
-	return info.guest_errors;
-}
-
-static struct client client_open(bool vm)
-{
-	struct tessera_context_desc desc;
-	struct client c = { 0 };
-
-	require_ok(tessera_device_new_first(&c.dev));
-	require_ok(tessera_context_desc_init(c.dev, &desc));
-	if (vm) {
-		require_ok(tessera_vm_new(c.dev, &c.vm));
-		require_ok(tessera_context_new_vm(c.vm, &desc, &c.ctx));
-		tessera_vm_del(c.vm);
-	} else {
-		require_ok(tessera_context_new_desc(c.dev, &desc, &c.ctx));
-	}
-	require(tessera_context_vm(c.ctx) == c.vm);
-	require_ok(tessera_cmdbuf_new_for(c.ctx, &c.cb));
-	require_ok(tessera_syncobj_new(c.dev, 0, &c.timeline));
-	c.errors = device_errors(c.dev);
-	return c;
-}
-
-static void client_close(struct client *c)
-{
-	require(device_errors(c->dev) == c->errors);
-	tessera_cmdbuf_del(c->cb);
-	tessera_syncobj_del(c->timeline);
-	tessera_context_del(c->ctx);
-	tessera_device_del(c->dev);
-}
-
-/* Check and submit the recorded commands, then reset the buffer. */
-static void submit(struct client *c)
-{
-	const struct tessera_sync signal = { .obj = c->timeline, .point = ++c->point };
-	struct tessera_submit_args args = { .signals = &signal, .num_signals = 1 };
-	struct tessera_lint lint;
-
-	require(tessera_cmdbuf_lint(c->cb, &lint) == 0);
-	require_ok(tessera_context_submit(c->ctx, c->cb, &args));
-	tessera_cmdbuf_reset(c->cb);
-}
-
-static void finish(struct client *c)
-{
-	struct drm_tessera_context_status status;
-
-	require_ok(tessera_syncobj_wait(c->timeline, c->point, TESSERA_FOREVER));
-	require_ok(tessera_context_status(c->ctx, &status, sizeof(status)));
-	require(status.reset == DRM_TESSERA_RESET_NONE);
-}
-
-static void bind(struct client *c, uint32_t slot, struct tessera_bo *bo, uint64_t offset,
-		 bool write)
-{
-	struct tessera_view view;
-
-	tessera_view_init_buffer(&view);
-	view.offset = offset;
-	if (write)
-		view.access |= TSR_SURF_WRITE;
-	require_ok(tessera_cmdbuf_bind(c->cb, slot, bo, &view));
-}
-
-/* Rectangle of words in a buffer. */
-static struct tessera_rect words(uint32_t first, uint32_t count)
-{
-	return (struct tessera_rect){ first, 0, count, 1 };
-}
-
-static struct tessera_bo *new_staging(struct client *c, uint64_t size)
-{
-	struct tessera_bo *bo;
-
-	require_ok(tessera_bo_new_for(c->dev, TESSERA_USAGE_STAGING, size, NULL, &bo));
-	require_ok(tessera_vm_make_resident(c->vm, &bo, 1));
-	return bo;
-}
+#include "client.h"
 
 /* ---- Same bytes in both models ------------------------------------------- */
 
@@ -196,12 +74,12 @@ static void record_op(struct world *w, const struct op *op)
 	const struct tessera_rect at = words(op->at, op->count);
 	const struct tessera_rect from = words(op->source, op->count);
 
-	bind(w->c, 0, w->bos[op->to], 0, true);
+	bind_words(w->c, 0, w->bos[op->to], 0, true);
 	if (op->to == op->from) {
 		require_ok(tessera_cmdbuf_fill(w->c->cb, 0, &at, op->value));
 		return;
 	}
-	bind(w->c, 1, w->bos[op->from], 0, false);
+	bind_words(w->c, 1, w->bos[op->from], 0, false);
 	require_ok(tessera_cmdbuf_copy(w->c->cb, 0, op->at, 0, 1, &from));
 	require_ok(tessera_cmdbuf_unbind(w->c->cb, 1));
 }
@@ -235,8 +113,8 @@ static void check_object(struct world *w, uint32_t which)
 
 	require(bytes);
 	require(tessera_vm_phase(w->c->vm, &w->bos[which], 1) == 1);
-	bind(w->c, 0, w->staging, 0, true);
-	bind(w->c, 1, w->bos[which], 0, false);
+	bind_words(w->c, 0, w->staging, 0, true);
+	bind_words(w->c, 1, w->bos[which], 0, false);
 	require_ok(tessera_cmdbuf_copy(w->c->cb, 0, 0, 0, 1, &all));
 	submit(w->c);
 	finish(w->c);
@@ -283,7 +161,7 @@ static void keep_busy(struct client *c, struct tessera_bo *bo)
 {
 	const struct tessera_rect all = words(0, OBJECT_WORDS);
 
-	bind(c, 0, bo, 0, true);
+	bind_words(c, 0, bo, 0, true);
 	for (uint32_t i = 0; i < 64; i++)
 		require_ok(tessera_cmdbuf_fill(c->cb, 0, &all, i));
 	submit(c);
@@ -325,8 +203,8 @@ static void log_buffer(struct client *c, struct tessera_buffer *buffer, struct t
 	 * Keep it resident until the object is deleted, which also undoes this.
 	 */
 	require_ok(tessera_vm_make_resident(c->vm, &bo, 1));
-	bind(c, 0, log, 0, true);
-	bind(c, 1, bo, tessera_buffer_offset(buffer), false);
+	bind_words(c, 0, log, 0, true);
+	bind_words(c, 1, bo, tessera_buffer_offset(buffer), false);
 	require_ok(tessera_cmdbuf_copy(c->cb, 0, turn * BUFFER_WORDS, 0, 1, &all));
 	submit(c);
 	require_ok(tessera_buffer_used(buffer, c->timeline, c->point, 0));
@@ -466,9 +344,9 @@ static void use_object(struct client *c, struct tessera_bo *bo, struct tessera_b
 	const struct tessera_rect all = words(0, BUFFER_WORDS);
 
 	require_ok(tessera_vm_make_resident(c->vm, &bo, 1));
-	bind(c, 0, bo, 0, true);
+	bind_words(c, 0, bo, 0, true);
 	require_ok(tessera_cmdbuf_fill(c->cb, 0, &all, turn + 1));
-	bind(c, 1, log, 0, true);
+	bind_words(c, 1, log, 0, true);
 	require_ok(tessera_cmdbuf_copy(c->cb, 1, turn * BUFFER_WORDS, 0, 0, &all));
 	submit(c);
 }
@@ -547,8 +425,8 @@ static void user_memory(bool vm)
 			from[i] = (turn << 16) + i;
 		require_ok(tessera_vm_make_resident(c.vm, &src, 1));
 		require_ok(tessera_vm_make_resident(c.vm, &dst, 1));
-		bind(&c, 0, src, 0, false);
-		bind(&c, 1, dst, 0, true);
+		bind_words(&c, 0, src, 0, false);
+		bind_words(&c, 1, dst, 0, true);
 		require_ok(tessera_cmdbuf_copy(c.cb, 1, 0, 0, 0, &all));
 		submit(&c);
 		finish(&c);
@@ -579,7 +457,7 @@ static void every_usage(bool vm)
 		require_ok(tessera_bo_info(bo, &info, sizeof(info)));
 		require(!info.segment);
 		require_ok(tessera_vm_make_resident(c.vm, &bo, 1));
-		bind(&c, 0, bo, 0, false);
+		bind_words(&c, 0, bo, 0, false);
 		submit(&c);
 		finish(&c);
 		require_ok(tessera_bo_info(bo, &info, sizeof(info)));
@@ -591,10 +469,7 @@ static void every_usage(bool vm)
 
 /* ---- List of tests ------------------------------------------------------- */
 
-static const struct {
-	const char *name;
-	void (*run)(bool vm);
-} tests[] = {
+static const struct test tests[] = {
 	{ "SPLIT-2 RES-2 RES-5 a working set larger than memory matches the model", same_bytes },
 	{ "LOCK-3 LOCK-5 MODEL-11 a discard switches to another object", rename_objects },
 	{ "LOCK-3 LOCK-5 a discard switches to another slice", rename_slices },
@@ -604,35 +479,7 @@ static const struct {
 	{ "SEG-15 every usage is resident in a segment", every_usage },
 };
 
-/* Run the test in a child process, which frees all its resources at exit. */
-static bool run_test(void (*run)(bool vm), bool vm)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (!pid) {
-		run(vm);
-		fflush(stdout);
-		_exit(0);
-	}
-	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
-	       !WEXITSTATUS(status);
-}
-
 int main(void)
 {
-	const uint32_t count = sizeof(tests) / sizeof(tests[0]);
-	int failed = 0;
-
-	printf("1..%u\n", 2 * count);
-	for (uint32_t i = 0; i < 2 * count; i++) {
-		bool good;
-
-		fflush(stdout);
-		good = run_test(tests[i / 2].run, i % 2);
-		failed |= !good;
-		printf("%sok %u - %s: %s\n", good ? "" : "not ", i + 1, tests[i / 2].name,
-		       i % 2 ? "virtual addresses" : "patched");
-	}
-	return failed;
+	return run_tests(tests, sizeof(tests) / sizeof(tests[0]));
 }
