@@ -221,6 +221,7 @@ void tessera_bo_set(struct tessera_bo *bo, const struct drm_tessera_bo_create *c
 	bo->flags = create->flags;
 	bo->supported = create->supported;
 	bo->size = create->size;
+	tessera_bo_enter(bo);
 }
 
 int tessera_bo_create_args(const struct tessera_device *dev, const struct tessera_bo_desc *desc,
@@ -328,13 +329,14 @@ void tessera_bo_del(struct tessera_bo *bo)
 {
 	struct drm_gem_close close_arg = { 0 };
 
-	if (!bo || atomic_fetch_sub(&bo->refs, 1) != 1)
+	if (!bo || !tessera_bo_close_begin(bo))
 		return;
 	bo_unmap_all(bo);
 	tessera_vm_forget_bo(bo);
 	close_arg.handle = bo->handle;
 	/* This fails only if the device, and with it the handle, is gone. */
 	(void)tessera_ioctl(bo->dev, DRM_IOCTL_GEM_CLOSE, &close_arg);
+	tessera_bo_close_end(bo->dev);
 	tessera_bo_free(bo);
 }
 
@@ -343,7 +345,7 @@ int tessera_bo_destroy(struct tessera_bo *bo, uint32_t flags)
 	struct drm_tessera_bo_destroy destroy = { .handle = bo->handle, .flags = flags };
 	int ret;
 
-	if (atomic_fetch_sub(&bo->refs, 1) != 1)
+	if (!tessera_bo_close_begin(bo))
 		return 0;
 	bo_unmap_all(bo);
 	tessera_vm_forget_bo(bo);
@@ -351,10 +353,12 @@ int tessera_bo_destroy(struct tessera_bo *bo, uint32_t flags)
 	if (ret) {
 		/* The caller had the last reference and keeps it. */
 		atomic_store(&bo->refs, 1);
-		return ret;
+		tessera_bo_enter(bo);
 	}
-	tessera_bo_free(bo);
-	return 0;
+	tessera_bo_close_end(bo->dev);
+	if (!ret)
+		tessera_bo_free(bo);
+	return ret;
 }
 
 uint32_t tessera_bo_handle(const struct tessera_bo *bo)
@@ -557,6 +561,7 @@ static int bo_lock_discard(struct tessera_bo **bo, uint32_t flags, void **out)
 	new->flags = old->flags;
 	new->supported = old->supported;
 	new->size = old->size;
+	tessera_bo_enter(new);
 	ret = bo_lock_map(new, flags, out);
 	if (ret) {
 		tessera_bo_del(new);

@@ -207,6 +207,14 @@ static int device_load(struct tessera_device *dev)
 				  (void **)&dev->engines, &dev->num_engines);
 }
 
+static void device_free(struct tessera_device *dev)
+{
+	pthread_mutex_destroy(&dev->table_lock);
+	pthread_rwlock_destroy(&dev->close_lock);
+	pthread_mutex_destroy(&dev->vm_lock);
+	tessera_free(dev, dev);
+}
+
 int tessera_device_new_os(int fd, const struct tessera_os *os, struct tessera_device **out)
 {
 	struct tessera_device *dev;
@@ -218,12 +226,13 @@ int tessera_device_new_os(int fd, const struct tessera_os *os, struct tessera_de
 	memset(dev, 0, sizeof(*dev));
 	atomic_init(&dev->refs, 1);
 	pthread_mutex_init(&dev->vm_lock, NULL);
+	pthread_rwlock_init(&dev->close_lock, NULL);
+	pthread_mutex_init(&dev->table_lock, NULL);
 	dev->os = *os;
 	dev->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (dev->fd < 0) {
 		ret = -errno;
-		pthread_mutex_destroy(&dev->vm_lock);
-		tessera_free(dev, dev);
+		device_free(dev);
 		return ret;
 	}
 	ret = device_load(dev);
@@ -289,8 +298,7 @@ void tessera_device_del(struct tessera_device *dev)
 	tessera_free(dev, dev->segments);
 	tessera_free(dev, dev->engines);
 	close(dev->fd);
-	pthread_mutex_destroy(&dev->vm_lock);
-	tessera_free(dev, dev);
+	device_free(dev);
 }
 
 int tessera_device_fd(const struct tessera_device *dev)

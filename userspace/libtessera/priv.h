@@ -32,6 +32,8 @@ struct tessera_os {
 
 extern const struct tessera_os tessera_os_default;
 
+#define TESSERA_TABLE_BUCKETS 1024
+
 struct tessera_device {
 	atomic_uint refs;
 	int fd;
@@ -42,11 +44,15 @@ struct tessera_device {
 	uint32_t num_segments;
 	uint32_t num_engines;
 	pthread_mutex_t vm_lock; /* protects mappings and residency of all VMs */
+	pthread_rwlock_t close_lock; /* see share.c; taken before vm_lock and table_lock */
+	pthread_mutex_t table_lock; /* protects table */
+	LIST_HEAD(tessera_bo_bucket, tessera_bo) table[TESSERA_TABLE_BUCKETS]; /* by handle */
 };
 
 struct tessera_bo {
 	atomic_uint refs;
 	struct tessera_device *dev;
+	LIST_ENTRY(tessera_bo) of_table;
 	uint32_t handle;
 	uint32_t flags;
 	uint32_t supported; /* set of segments */
@@ -147,6 +153,16 @@ int tessera_bo_create_args(const struct tessera_device *dev, const struct tesser
 			   struct drm_tessera_bo_create *create);
 int tessera_map_flags_check(const struct tessera_device *dev, uint32_t flags);
 int tessera_view_check(const struct tessera_view *view, uint64_t bo_size);
+
+/* share.c */
+/* Enter an object with a handle in the table of its device. */
+void tessera_bo_enter(struct tessera_bo *bo);
+/*
+ * Drop a reference. Returns whether it was the last one: the caller then has
+ * the handle closed, and calls tessera_bo_close_end() after that.
+ */
+bool tessera_bo_close_begin(struct tessera_bo *bo);
+void tessera_bo_close_end(struct tessera_device *dev);
 
 /* sync.c */
 /* Takes over the handle on success. */

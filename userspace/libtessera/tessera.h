@@ -237,6 +237,33 @@ TESSERA_API void tessera_bo_del(struct tessera_bo *bo);
  */
 TESSERA_API int tessera_bo_destroy(struct tessera_bo *bo, uint32_t flags);
 
+/*
+ * Get the object of a dma-buf, with one reference for the caller. A dma-buf of
+ * an object that @dev already has gives that object, however it came there.
+ * Importing it N times therefore needs N calls of tessera_bo_del(), and the
+ * handle is closed at the last one. The caller keeps @fd, and may close it at
+ * once. Any thread may import while others delete the same object.
+ *
+ * The kernel has one set of handles for an open DRM file. A program that
+ * imports therefore needs a device of its own file: opened by path, or the only
+ * device made of its file.
+ *
+ * Objects of other devices lie in the pages of the exporter. Map and lock only
+ * objects with DRM_TESSERA_BO_CPU_ACCESS (tessera_bo_info()). The cache destroys
+ * an imported object. Errors: -EBADF or -EINVAL: @fd is no dma-buf; those of
+ * DRM_IOCTL_PRIME_FD_TO_HANDLE (Documentation/uapi.rst, Sharing objects).
+ */
+TESSERA_API int tessera_bo_import(struct tessera_device *dev, int fd, struct tessera_bo **out);
+/*
+ * Get a dma-buf of the object. The caller closes *@fd (O_CLOEXEC, readable and
+ * writable). The dma-buf keeps the memory, not the handle, and fences of jobs
+ * that list the object synchronise its users. From then on the object can
+ * neither be offered nor renamed. Any thread may call it. Errors: -EINVAL: the
+ * object is private to a VM or offered; those of DRM_IOCTL_PRIME_HANDLE_TO_FD;
+ * -EMFILE.
+ */
+TESSERA_API int tessera_bo_export(struct tessera_bo *bo, int *fd);
+
 TESSERA_API uint32_t tessera_bo_handle(const struct tessera_bo *bo);
 TESSERA_API uint64_t tessera_bo_size(const struct tessera_bo *bo);
 /* Current state of the object in the kernel. @size: sizeof(*info). */

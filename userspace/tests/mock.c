@@ -293,6 +293,60 @@ static int mock_offer(struct mock *mock, unsigned long request, void *arg)
 	return 0;
 }
 
+int mock_dmabuf(struct mock *mock)
+{
+	for (int i = 0; i < MOCK_MAX_DMABUFS; i++) {
+		struct mock_dmabuf *dmabuf = &mock->dmabufs[i];
+
+		if (dmabuf->fd >= 0)
+			continue;
+		dmabuf->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		dmabuf->handle = 0;
+		return dmabuf->fd;
+	}
+	fail_msg("too many dma-bufs for the mock kernel");
+	return -1;
+}
+
+static int mock_export(struct mock *mock, struct drm_prime_handle *args)
+{
+	mock->last_export = *args;
+	args->fd = mock_dmabuf(mock);
+	for (int i = 0; i < MOCK_MAX_DMABUFS; i++) {
+		if (mock->dmabufs[i].fd == args->fd)
+			mock->dmabufs[i].handle = args->handle;
+	}
+	return 0;
+}
+
+/* As in the kernel, the file has one handle for a dma-buf, which is not counted. */
+static int mock_import(struct mock *mock, struct drm_prime_handle *args)
+{
+	for (int i = 0; i < MOCK_MAX_DMABUFS; i++) {
+		struct mock_dmabuf *dmabuf = &mock->dmabufs[i];
+
+		if (args->fd < 0 || dmabuf->fd != args->fd)
+			continue;
+		if (!dmabuf->handle) {
+			dmabuf->handle = ++mock->next_handle;
+			mock->open_handles++;
+		}
+		args->handle = dmabuf->handle;
+		return 0;
+	}
+	return EBADF;
+}
+
+static int mock_close(struct mock *mock, uint32_t handle)
+{
+	for (int i = 0; i < MOCK_MAX_DMABUFS; i++) {
+		if (mock->dmabufs[i].handle == handle)
+			mock->dmabufs[i].handle = 0;
+	}
+	mock->open_handles--;
+	return 0;
+}
+
 /* ioctls that leave synchronisation to userspace. */
 static int mock_explicit(struct mock *mock, unsigned long request, void *arg)
 {
@@ -308,8 +362,7 @@ static int mock_explicit(struct mock *mock, unsigned long request, void *arg)
 		return 0;
 	case DRM_IOCTL_TESSERA_BO_DESTROY:
 		mock->last_destroy = *(struct drm_tessera_bo_destroy *)arg;
-		mock->open_handles--;
-		return 0;
+		return mock_close(mock, mock->last_destroy.handle);
 	case DRM_IOCTL_TESSERA_INVALIDATE_CACHE:
 		mock->last_flush = *(struct drm_tessera_invalidate_cache *)arg;
 		memcpy(mock->memory_at_flush, mock->memory, sizeof(mock->memory_at_flush));
@@ -330,6 +383,39 @@ static int mock_from_user(struct mock *mock, struct drm_tessera_bo_from_user *ar
 		mock->sizes[mock->next_handle] = args->size;
 	mock->open_handles++;
 	return 0;
+}
+
+static int mock_sync(struct mock *mock, unsigned long request, void *arg)
+{
+	switch (request) {
+	case DRM_IOCTL_SYNCOBJ_QUERY:
+		*(uint64_t *)(uintptr_t)((struct drm_syncobj_timeline_array *)arg)->points =
+			mock->reached;
+		return 0;
+	case DRM_IOCTL_SYNCOBJ_CREATE:
+		((struct drm_syncobj_create *)arg)->handle = ++mock->next_handle;
+		mock->open_handles++;
+		return 0;
+	case DRM_IOCTL_SYNCOBJ_DESTROY:
+		mock->open_handles--;
+		return 0;
+	case DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT:
+		mock->waited =
+			*(uint64_t *)(uintptr_t)((struct drm_syncobj_timeline_wait *)arg)->points;
+		return 0;
+	case DRM_IOCTL_SYNCOBJ_WAIT:
+	case DRM_IOCTL_SYNCOBJ_SIGNAL:
+	case DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL:
+		return 0;
+	case DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD:
+		((struct drm_syncobj_handle *)arg)->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return 0;
+	case SYNC_IOC_FILE_INFO:
+		((struct sync_file_info *)arg)->status = mock->fence_status;
+		return 0;
+	default:
+		return mock_explicit(mock, request, arg);
+	}
 }
 
 static int mock_request(struct mock *mock, unsigned long request, void *arg)
@@ -356,6 +442,7 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 		return mock_surface_pair(mock, arg);
 	case DRM_IOCTL_TESSERA_BO_INFO:
 		((struct drm_tessera_bo_info *)arg)->mmap_offset = 0x100000;
+		((struct drm_tessera_bo_info *)arg)->size = 8192;
 		return 0;
 	case DRM_IOCTL_TESSERA_BO_WAIT:
 		mock->last_wait = *(struct drm_tessera_bo_wait *)arg;
@@ -379,17 +466,9 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 		((struct drm_tessera_budget *)arg)->budget = 4096;
 		((struct drm_tessera_budget *)arg)->reservable = 1024;
 		return 0;
-	case DRM_IOCTL_SYNCOBJ_QUERY:
-		*(uint64_t *)(uintptr_t)((struct drm_syncobj_timeline_array *)arg)->points =
-			mock->reached;
-		return 0;
 	case DRM_IOCTL_TESSERA_CONTEXT_CREATE:
 		mock->last_context = *(struct drm_tessera_context_create *)arg;
 		((struct drm_tessera_context_create *)arg)->id = ++mock->next_handle;
-		mock->open_handles++;
-		return 0;
-	case DRM_IOCTL_SYNCOBJ_CREATE:
-		((struct drm_syncobj_create *)arg)->handle = ++mock->next_handle;
 		mock->open_handles++;
 		return 0;
 	case DRM_IOCTL_TESSERA_BO_LABEL:
@@ -406,30 +485,20 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 	case DRM_IOCTL_TESSERA_FENCE_SIGNAL:
 		memcpy(mock->memory + 16, &((struct drm_tessera_fence_signal *)arg)->value, 8);
 		return 0;
+	case DRM_IOCTL_PRIME_HANDLE_TO_FD:
+		return mock_export(mock, arg);
+	case DRM_IOCTL_PRIME_FD_TO_HANDLE:
+		return mock_import(mock, arg);
 	case DRM_IOCTL_GEM_CLOSE:
+		return mock_close(mock, ((struct drm_gem_close *)arg)->handle);
 	case DRM_IOCTL_TESSERA_FENCE_DESTROY:
 	case DRM_IOCTL_TESSERA_CONTEXT_DESTROY:
-	case DRM_IOCTL_SYNCOBJ_DESTROY:
 		mock->open_handles--;
-		return 0;
-	case DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT:
-		mock->waited =
-			*(uint64_t *)(uintptr_t)((struct drm_syncobj_timeline_wait *)arg)->points;
-		return 0;
-	case DRM_IOCTL_SYNCOBJ_WAIT:
-	case DRM_IOCTL_SYNCOBJ_SIGNAL:
-	case DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL:
-		return 0;
-	case DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD:
-		((struct drm_syncobj_handle *)arg)->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		return 0;
-	case SYNC_IOC_FILE_INFO:
-		((struct sync_file_info *)arg)->status = mock->fence_status;
 		return 0;
 	case DRM_IOCTL_TESSERA_SUBMIT:
 		return mock_submit(mock, arg);
 	default:
-		return mock_explicit(mock, request, arg);
+		return mock_sync(mock, request, arg);
 	}
 }
 
@@ -543,6 +612,8 @@ static void mock_init(struct mock *mock)
 		.error_offset = UINT32_MAX,
 		.fence_status = 1,
 	};
+	for (int i = 0; i < MOCK_MAX_DMABUFS; i++)
+		mock->dmabufs[i].fd = -1;
 }
 
 struct mock *mock_new(void)

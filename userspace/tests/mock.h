@@ -10,6 +10,7 @@
 
 #define MOCK_MAX_CALLS 256
 #define MOCK_MAX_HANDLES 1024
+#define MOCK_MAX_DMABUFS 4
 
 struct mock {
 	struct tessera_os os;
@@ -73,6 +74,11 @@ struct mock {
 	int fail_mmap; /* errno with which mmap fails; 0: mmap works */
 	uint32_t error_offset; /* error_offset that a successful SUBMIT returns */
 	int fence_status; /* status that SYNC_IOC_FILE_INFO returns */
+	struct mock_dmabuf {
+		int fd; /* -1: not used */
+		uint32_t handle; /* 0: closed */
+	} dmabufs[MOCK_MAX_DMABUFS];
+	struct drm_prime_handle last_export;
 };
 
 /*
@@ -101,6 +107,8 @@ struct mock *mock_new(void);
 int mock_open(struct mock *mock, struct tessera_device **out);
 /* An object of @size bytes in memory segments, without CPU access. */
 struct tessera_bo *mock_bo(struct tessera_device *dev, uint64_t size);
+/* A dma-buf of another device. The caller closes it. */
+int mock_dmabuf(struct mock *mock);
 unsigned int mock_count(const struct mock *mock, unsigned long request);
 
 #endif /* MOCK_H */

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The library as a Mesa winsys uses it, on the real driver (TAP): objects,
+ * fences and timelines that cross files, and small buffers. Each test runs with
+ * both addressing models.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "client.h"
+
+#define SIZE KIB(64)
+#define COUNT ((uint32_t)(SIZE / 4))
+
+/* Submit a job that fills the object. */
+static void fill(struct client *c, struct tessera_bo *bo, uint32_t value)
+{
+	const struct tessera_rect all = words(0, COUNT);
+
+	require_ok(tessera_vm_make_resident(c->vm, &bo, 1));
+	bind_words(c, 0, bo, 0, true);
+	require_ok(tessera_cmdbuf_fill(c->cb, 0, &all, value));
+	submit(c);
+}
+
+static void check_words(struct tessera_bo *bo, uint32_t value)
+{
+	uint32_t got[COUNT];
+
+	require_ok(tessera_bo_read(bo, 0, got, sizeof(got)));
+	for (uint32_t i = 0; i < COUNT; i++)
+		require(got[i] == value);
+}
+
+/* ---- dma-bufs ------------------------------------------------------------ */
+
+static struct tessera_bo *import(struct client *c, int fd)
+{
+	struct tessera_bo *bo;
+
+	require_ok(tessera_bo_import(c->dev, fd, &bo));
+	return bo;
+}
+
+struct importer {
+	struct client *c;
+	int fd;
+};
+
+static void *import_often(void *arg)
+{
+	struct importer *importer = arg;
+
+	for (uint32_t i = 0; i < 500; i++) {
+		struct tessera_bo *bo = import(importer->c, importer->fd);
+
+		require_ok(tessera_bo_wait(bo, 0, TESSERA_FOREVER));
+		tessera_bo_del(bo);
+	}
+	return NULL;
+}
+
+/*
+ * Another file has one object of a dma-buf, however often it imports it, and
+ * its handle is closed with the last reference. Fails if a thread finds a handle
+ * closed, or if the two files see different bytes.
+ */
+static void one_object(bool vm)
+{
+	struct client c = client_open(vm), d = client_open(vm);
+	struct tessera_bo *bo = new_staging(&c, SIZE), *twice[2];
+	struct importer importer = { .c = &d };
+	pthread_t threads[4];
+
+	require_ok(tessera_bo_export(bo, &importer.fd));
+	require(import(&c, importer.fd) == bo);
+	tessera_bo_del(bo);
+	fill(&c, bo, 0x11111111);
+	finish(&c);
+	for (uint32_t i = 0; i < 4; i++)
+		require(!pthread_create(&threads[i], NULL, import_often, &importer));
+	for (uint32_t i = 0; i < 4; i++)
+		require(!pthread_join(threads[i], NULL));
+	twice[0] = import(&d, importer.fd);
+	twice[1] = import(&d, importer.fd);
+	close(importer.fd);
+	require(twice[0] == twice[1] && tessera_bo_size(twice[0]) == SIZE);
+	tessera_bo_del(twice[0]);
+	check_words(twice[1], 0x11111111);
+	fill(&d, twice[1], 0x22222222);
+	finish(&d);
+	tessera_bo_del(twice[1]);
+	check_words(bo, 0x22222222);
+	tessera_bo_del(bo);
+	client_close(&d);
+	client_close(&c);
+}
+
+/* ---- List of tests ------------------------------------------------------- */
+
+static const struct test tests[] = {
+	{ "a dma-buf is one object in a file", one_object },
+};
+
+int main(void)
+{
+	return run_tests(tests, sizeof(tests) / sizeof(tests[0]));
+}

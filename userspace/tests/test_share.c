@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+/* dma-bufs, and the objects that they are imported as, on a mock kernel. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "mock.h"
+
+static struct tessera_device *dev_of(void **state)
+{
+	return ((struct mock_device *)*state)->dev;
+}
+
+static struct mock *mock_of(void **state)
+{
+	return &((struct mock_device *)*state)->mock;
+}
+
+static struct tessera_bo *import(void **state, int fd)
+{
+	struct tessera_bo *bo = NULL;
+
+	assert_int_equal(tessera_bo_import(dev_of(state), fd, &bo), 0);
+	return bo;
+}
+
+/*
+ * A dma-buf that is imported twice is one object with two references. Fails if
+ * the handle is closed before the last one is dropped.
+ */
+static void test_twice(void **state)
+{
+	struct mock *mock = mock_of(state);
+	int fd = mock_dmabuf(mock), other = mock_dmabuf(mock);
+	struct tessera_bo *a = import(state, fd), *b = import(state, other);
+
+	promise(import(state, fd) == a, "expected the same object for the same dma-buf");
+	assert_ptr_not_equal(a, b);
+	assert_int_equal(tessera_bo_size(a), 8192);
+	assert_int_equal(mock->open_handles, 2);
+	tessera_bo_del(a);
+	promise(mock->open_handles == 2, "the handle was closed while the object is referenced");
+	assert_int_equal(tessera_bo_destroy(a, 0), 0);
+	assert_int_equal(mock->open_handles, 1);
+	tessera_bo_del(b);
+	/* A new object, with a handle of its own. */
+	a = import(state, fd);
+	assert_int_equal(mock->open_handles, 1);
+	assert_int_equal(tessera_bo_handle(a), mock->next_handle);
+	tessera_bo_del(a);
+	close(other);
+	close(fd);
+}
+
+/* The import of an object's own dma-buf is the object. */
+static void test_own(void **state)
+{
+	struct tessera_bo *bo = mock_bo(dev_of(state), 4096);
+	struct mock *mock = mock_of(state);
+	uint32_t handle = tessera_bo_handle(bo);
+	int fd;
+
+	assert_int_equal(tessera_bo_export(bo, &fd), 0);
+	assert_int_equal(mock->last_export.handle, handle);
+	assert_int_equal(mock->last_export.flags, DRM_CLOEXEC | DRM_RDWR);
+	assert_ptr_equal(import(state, fd), bo);
+	tessera_bo_del(bo);
+	/* BO_DESTROY fails, and the object keeps its handle and its place in the table. */
+	mock->fail_request = DRM_IOCTL_TESSERA_BO_DESTROY;
+	mock->fail_errno = ENOMEM;
+	assert_int_equal(tessera_bo_destroy(bo, 0), -ENOMEM);
+	mock->fail_errno = 0;
+	assert_ptr_equal(import(state, fd), bo);
+	tessera_bo_del(bo);
+	tessera_bo_del(bo);
+	assert_int_equal(mock->open_handles, 0);
+	bo = import(state, fd);
+	assert_int_not_equal(tessera_bo_handle(bo), handle);
+	tessera_bo_del(bo);
+	close(fd);
+}
+
+/* A failing call leaves no handle and no memory behind. */
+static void test_failures(void **state)
+{
+	struct tessera_bo *bo = mock_bo(dev_of(state), 4096), *none = NULL;
+	struct mock *mock = mock_of(state);
+	int fd = mock_dmabuf(mock), exported = -1;
+
+	assert_int_equal(tessera_bo_import(dev_of(state), -1, &none), -EBADF);
+	mock->fail_alloc = mock->allocs;
+	assert_int_equal(tessera_bo_import(dev_of(state), fd, &none), -ENOMEM);
+	mock->fail_alloc = -1;
+	mock->fail_request = DRM_IOCTL_TESSERA_BO_INFO;
+	mock->fail_errno = ENODEV;
+	assert_int_equal(tessera_bo_import(dev_of(state), fd, &none), -ENODEV);
+	assert_int_equal(mock->open_handles, 1);
+	mock->fail_request = DRM_IOCTL_PRIME_HANDLE_TO_FD;
+	mock->fail_errno = EINVAL;
+	assert_int_equal(tessera_bo_export(bo, &exported), -EINVAL);
+	assert_int_equal(exported, -1);
+	assert_null(none);
+	tessera_bo_del(bo);
+	close(fd);
+}
+
+/* A cache destroys imported objects: others may still use them. */
+static void test_not_cached(void **state)
+{
+	struct mock *mock = mock_of(state);
+	int fd = mock_dmabuf(mock);
+	struct tessera_cache *cache;
+
+	assert_int_equal(tessera_cache_new(dev_of(state), 1 << 20, &cache), 0);
+	tessera_cache_give(cache, import(state, fd), NULL, 0);
+	assert_int_equal(mock->open_handles, 0);
+	tessera_cache_del(cache);
+	close(fd);
+}
+
+/* ---- Threads ------------------------------------------------------------- */
+
+/* One lock makes the mock kernel atomic, as the real one is. */
+struct kernel {
+	pthread_mutex_t lock;
+	struct mock *mock;
+};
+
+static int kernel_ioctl(void *cookie, int fd, unsigned long request, void *arg)
+{
+	struct kernel *kernel = cookie;
+	int ret;
+
+	/* Where another thread could come between, let it. */
+	sched_yield();
+	pthread_mutex_lock(&kernel->lock);
+	if (request == DRM_IOCTL_TESSERA_BO_WAIT &&
+	    ((struct drm_tessera_bo_wait *)arg)->handle != kernel->mock->dmabufs[0].handle) {
+		errno = ENOENT;
+		ret = -1;
+	} else {
+		ret = kernel->mock->os.ioctl(kernel->mock, fd, request, arg);
+	}
+	pthread_mutex_unlock(&kernel->lock);
+	return ret;
+}
+
+static void *kernel_realloc(void *cookie, void *old, size_t size)
+{
+	struct kernel *kernel = cookie;
+	void *p;
+
+	pthread_mutex_lock(&kernel->lock);
+	p = kernel->mock->os.realloc(kernel->mock, old, size);
+	pthread_mutex_unlock(&kernel->lock);
+	return p;
+}
+
+struct importer {
+	struct tessera_device *dev;
+	int fd;
+	int error; /* first error */
+};
+
+static void *import_often(void *arg)
+{
+	struct importer *importer = arg;
+
+	for (int i = 0; i < 20000 && !importer->error; i++) {
+		struct tessera_bo *bo;
+
+		importer->error = tessera_bo_import(importer->dev, importer->fd, &bo);
+		if (importer->error)
+			break;
+		importer->error = tessera_bo_wait(bo, 0, 0);
+		tessera_bo_del(bo);
+	}
+	return NULL;
+}
+
+/*
+ * Threads import and delete one dma-buf. Fails if a thread has an object whose
+ * handle is closed.
+ */
+static void test_threads(void **state)
+{
+	struct kernel kernel = { .lock = PTHREAD_MUTEX_INITIALIZER, .mock = mock_of(state) };
+	const struct tessera_os os = {
+		.ioctl = kernel_ioctl,
+		.realloc = kernel_realloc,
+		.cookie = &kernel,
+	};
+	int fd = mock_dmabuf(kernel.mock);
+	struct tessera_device *dev;
+	struct importer importers[4];
+	pthread_t threads[4];
+
+	assert_int_equal(tessera_device_new_os(fd, &os, &dev), 0);
+	for (int i = 0; i < 4; i++) {
+		importers[i] = (struct importer){ .dev = dev, .fd = fd };
+		assert_int_equal(pthread_create(&threads[i], NULL, import_often, &importers[i]), 0);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 4; i++)
+		promise(!importers[i].error, "thread %d: expected no error, saw %d", i,
+			importers[i].error);
+	assert_int_equal(kernel.mock->open_handles, 0);
+	tessera_device_del(dev);
+	close(fd);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, mock_setup, mock_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_twice),      TEST(test_own),	   TEST(test_failures),
+		TEST(test_not_cached), TEST(test_threads),
+	};
+
+	return cmocka_run_group_tests_name("share", tests, NULL, NULL);
+}
