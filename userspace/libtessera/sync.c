@@ -151,6 +151,17 @@ int tessera_syncobj_export(struct tessera_syncobj *obj, int *fd)
 	return ret;
 }
 
+int tessera_syncobj_import(struct tessera_syncobj *obj, int fd)
+{
+	struct drm_syncobj_handle handle = {
+		.handle = obj->handle,
+		.flags = DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE,
+		.fd = fd,
+	};
+
+	return tessera_ioctl(obj->dev, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &handle);
+}
+
 int tessera_fence_new(struct tessera_device *dev, struct tessera_fence **out)
 {
 	struct tessera_fence *fence = tessera_alloc(dev, sizeof(*fence));

@@ -407,9 +407,20 @@ TESSERA_API int tessera_syncobj_wait(struct tessera_syncobj *obj, uint64_t point
 /* Last signalled point of a timeline. */
 TESSERA_API int tessera_syncobj_query(struct tessera_syncobj *obj, uint64_t *point);
 /*
- * Export the fence of a binary object as a sync_file. The caller closes *@fd.
+ * Export the fence that a binary object has now as a sync_file, which keeps it
+ * whatever the object does later. The caller closes *@fd. For the fence of a
+ * submission pass tessera_fence_syncobj(). Errors: -EINVAL: the object has no
+ * fence yet; -EMFILE.
  */
 TESSERA_API int tessera_syncobj_export(struct tessera_syncobj *obj, int *fd);
+/*
+ * Replace the fence of a binary object by that of a sync_file, of this driver
+ * or another. Submissions that name the object in their waits then wait for it,
+ * and so does tessera_syncobj_wait(). Waits that began before keep the old
+ * fence. The caller keeps @fd, and may close it at once. Errors, with the old
+ * fence kept: -EINVAL: @fd is no sync_file.
+ */
+TESSERA_API int tessera_syncobj_import(struct tessera_syncobj *obj, int fd);
 
 /*
  * Create a monitored fence: a timeline sync object whose value is also in

@@ -407,7 +407,11 @@ static int mock_sync(struct mock *mock, unsigned long request, void *arg)
 	case DRM_IOCTL_SYNCOBJ_SIGNAL:
 	case DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL:
 		return 0;
+	case DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE:
+		mock->last_syncobj = *(struct drm_syncobj_handle *)arg;
+		return 0;
 	case DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD:
+		mock->last_syncobj = *(struct drm_syncobj_handle *)arg;
 		((struct drm_syncobj_handle *)arg)->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		return 0;
 	case SYNC_IOC_FILE_INFO:

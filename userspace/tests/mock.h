@@ -73,6 +73,7 @@ struct mock {
 	int last_prot;
 	int fail_mmap; /* errno with which mmap fails; 0: mmap works */
 	uint32_t error_offset; /* error_offset that a successful SUBMIT returns */
+	struct drm_syncobj_handle last_syncobj; /* of the last HANDLE_TO_FD or FD_TO_HANDLE */
 	int fence_status; /* status that SYNC_IOC_FILE_INFO returns */
 	struct mock_dmabuf {
 		int fd; /* -1: not used */

@@ -126,6 +126,33 @@ static void test_not_cached(void **state)
 	close(fd);
 }
 
+/* ---- Sync objects -------------------------------------------------------- */
+
+/* A sync_file goes out of a binary object and into another one. */
+static void test_sync_file(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_syncobj *from, *to;
+	int fd = -1;
+
+	assert_int_equal(tessera_syncobj_new(dev_of(state), 0, &from), 0);
+	assert_int_equal(tessera_syncobj_new(dev_of(state), 0, &to), 0);
+	assert_int_equal(tessera_syncobj_export(from, &fd), 0);
+	assert_int_equal(mock->last_syncobj.handle, tessera_syncobj_handle(from));
+	assert_int_equal(mock->last_syncobj.flags, DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE);
+	mock->eintr = 2;
+	assert_int_equal(tessera_syncobj_import(to, fd), 0);
+	assert_int_equal(mock->last_syncobj.handle, tessera_syncobj_handle(to));
+	assert_int_equal(mock->last_syncobj.flags, DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE);
+	assert_int_equal(mock->last_syncobj.fd, fd);
+	mock->fail_request = DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE;
+	mock->fail_errno = EINVAL;
+	assert_int_equal(tessera_syncobj_import(to, fd), -EINVAL);
+	close(fd);
+	tessera_syncobj_del(from);
+	tessera_syncobj_del(to);
+}
+
 /* ---- Threads ------------------------------------------------------------- */
 
 /* One lock makes the mock kernel atomic, as the real one is. */
@@ -223,8 +250,8 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_twice),      TEST(test_own),	   TEST(test_failures),
-		TEST(test_not_cached), TEST(test_threads),
+		TEST(test_twice),      TEST(test_own),	     TEST(test_failures),
+		TEST(test_not_cached), TEST(test_sync_file), TEST(test_threads),
 	};
 
 	return cmocka_run_group_tests_name("share", tests, NULL, NULL);

@@ -22,13 +22,18 @@ static uint64_t device_errors(struct tessera_device *dev)
 	return info.guest_errors;
 }
 
-struct client client_open(bool vm)
+static struct client open_on(bool vm, bool last)
 {
+	const struct drm_tessera_query_engine *engine;
 	struct tessera_context_desc desc;
 	struct client c = { 0 };
 
 	require_ok(tessera_device_new_first(&c.dev));
 	require_ok(tessera_context_desc_init(c.dev, &desc));
+	for (uint32_t i = 0; last && (engine = tessera_device_engine_at(c.dev, i)); i++) {
+		if (engine->type == DRM_TESSERA_ENGINE_RENDER)
+			desc.engine = engine->id;
+	}
 	if (vm) {
 		require_ok(tessera_vm_new(c.dev, &c.vm));
 		require_ok(tessera_context_new_vm(c.vm, &desc, &c.ctx));
@@ -41,6 +46,16 @@ struct client client_open(bool vm)
 	require_ok(tessera_syncobj_new(c.dev, 0, &c.timeline));
 	c.errors = device_errors(c.dev);
 	return c;
+}
+
+struct client client_open(bool vm)
+{
+	return open_on(vm, false);
+}
+
+struct client client_open_last(bool vm)
+{
+	return open_on(vm, true);
 }
 
 void client_close(struct client *c)

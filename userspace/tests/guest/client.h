@@ -36,7 +36,9 @@ struct client {
 	uint64_t errors; /* errors that the device had counted before */
 };
 
+/* On the first render engine, or on the last one. */
 struct client client_open(bool vm);
+struct client client_open_last(bool vm);
 void client_close(struct client *c);
 /* Check and submit the recorded commands, then reset the buffer. */
 void submit(struct client *c);

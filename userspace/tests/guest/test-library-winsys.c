@@ -4,6 +4,7 @@
  * fences and timelines that cross files, and small buffers. Each test runs with
  * both addressing models.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -97,10 +98,77 @@ static void one_object(bool vm)
 	client_close(&c);
 }
 
+/* ---- sync_files ---------------------------------------------------------- */
+
+/* Record fills that take a while. The last one leaves @value. */
+static void record_slowly(struct client *c, struct tessera_bo *bo, uint32_t value)
+{
+	const struct tessera_rect all = words(0, COUNT);
+
+	require_ok(tessera_vm_make_resident(c->vm, &bo, 1));
+	bind_words(c, 0, bo, 0, true);
+	for (uint32_t i = 0; i < 4096; i++)
+		require_ok(tessera_cmdbuf_fill(c->cb, 0, &all, value + 4095 - i));
+}
+
+/* Submit the recorded job behind @wait, or NULL, and export its end as a sync_file. */
+static int submit_out_fence(struct client *c, const struct tessera_sync *wait)
+{
+	struct tessera_fence *fence;
+	struct tessera_submit_args args = { .waits = wait, .num_waits = !!wait, .fence = &fence };
+	int fd;
+
+	require_ok(tessera_context_submit(c->ctx, c->cb, &args));
+	tessera_cmdbuf_reset(c->cb);
+	require_ok(tessera_syncobj_export(tessera_fence_syncobj(fence), &fd));
+	tessera_fence_del(fence);
+	return fd;
+}
+
+/*
+ * A job of another file, on another engine, waits for the sync_file of a job.
+ * Fails if it copies the object before the job has ended.
+ */
+static void fence_crosses(bool vm)
+{
+	const struct tessera_rect all = words(0, COUNT);
+	struct client c = client_open(vm), d = client_open_last(vm);
+	struct tessera_bo *bo = new_staging(&c, SIZE), *copy = new_staging(&d, SIZE), *other;
+	struct tessera_sync wait = { 0 };
+	int dmabuf, in, out;
+
+	require_ok(tessera_bo_export(bo, &dmabuf));
+	other = import(&d, dmabuf);
+	require_ok(tessera_vm_make_resident(d.vm, &other, 1));
+	require_ok(tessera_syncobj_new(d.dev, 0, &wait.obj));
+	require(tessera_syncobj_export(wait.obj, &in) == -EINVAL);
+	require(tessera_syncobj_import(wait.obj, dmabuf) == -EINVAL);
+	bind_words(&d, 0, copy, 0, true);
+	bind_words(&d, 1, other, 0, false);
+	require_ok(tessera_cmdbuf_copy(d.cb, 0, 0, 0, 1, &all));
+	record_slowly(&c, bo, 0x55555555);
+	in = submit_out_fence(&c, NULL);
+	require_ok(tessera_syncobj_import(wait.obj, in));
+	out = submit_out_fence(&d, &wait);
+	require_ok(tessera_syncobj_import(wait.obj, out));
+	require_ok(tessera_syncobj_wait(wait.obj, 0, TESSERA_FOREVER));
+	check_words(copy, 0x55555555);
+	close(out);
+	close(in);
+	close(dmabuf);
+	tessera_syncobj_del(wait.obj);
+	tessera_bo_del(other);
+	tessera_bo_del(copy);
+	tessera_bo_del(bo);
+	client_close(&d);
+	client_close(&c);
+}
+
 /* ---- List of tests ------------------------------------------------------- */
 
 static const struct test tests[] = {
 	{ "a dma-buf is one object in a file", one_object },
+	{ "a job waits for the sync_file of another file", fence_crosses },
 };
 
 int main(void)
