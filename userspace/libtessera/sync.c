@@ -9,6 +9,8 @@
 
 #include "priv.h"
 
+#define MAX_WAITS 65536 /* bounds the memory that the kernel takes for one wait */
+
 int64_t tessera_deadline(uint64_t relative_ns)
 {
 	struct timespec now;
@@ -105,25 +107,58 @@ int tessera_syncobj_reset(struct tessera_syncobj *obj)
 	return tessera_ioctl(obj->dev, DRM_IOCTL_SYNCOBJ_RESET, &binary);
 }
 
+/* Point 0 waits for the fence of a binary object. */
+static int wait_points(struct tessera_device *dev, struct drm_syncobj_timeline_wait *wait,
+		       const uint32_t *handles, const uint64_t *points)
+{
+	wait->handles = (uintptr_t)handles;
+	wait->points = (uintptr_t)points;
+	wait->flags |= DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT;
+	return tessera_ioctl(dev, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, wait);
+}
+
 int tessera_syncobj_wait(struct tessera_syncobj *obj, uint64_t point, int64_t deadline_ns)
 {
-	struct drm_syncobj_timeline_wait timeline = {
-		.handles = (uintptr_t)&obj->handle,
-		.points = (uintptr_t)&point,
+	struct drm_syncobj_timeline_wait wait = {
 		.timeout_nsec = deadline_ns,
 		.count_handles = 1,
-		.flags = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT,
-	};
-	struct drm_syncobj_wait binary = {
-		.handles = (uintptr_t)&obj->handle,
-		.timeout_nsec = deadline_ns,
-		.count_handles = 1,
-		.flags = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT,
 	};
 
-	if (point)
-		return tessera_ioctl(obj->dev, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &timeline);
-	return tessera_ioctl(obj->dev, DRM_IOCTL_SYNCOBJ_WAIT, &binary);
+	return wait_points(obj->dev, &wait, &obj->handle, &point);
+}
+
+int tessera_sync_wait(const struct tessera_sync *syncs, uint32_t count, int all,
+		      int64_t deadline_ns, uint32_t *first)
+{
+	struct drm_syncobj_timeline_wait wait = {
+		.timeout_nsec = deadline_ns,
+		.count_handles = count,
+		.flags = all ? DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL : 0,
+	};
+	struct tessera_device *dev;
+	uint32_t *handles;
+	uint64_t *points;
+	int ret = 0;
+
+	if (!count || count > MAX_WAITS)
+		return -EINVAL;
+	dev = syncs[0].obj->dev;
+	points = tessera_alloc(dev, count * (sizeof(*points) + sizeof(*handles)));
+	if (!points)
+		return -ENOMEM;
+	handles = (uint32_t *)(points + count);
+	for (uint32_t i = 0; i < count; i++) {
+		if (syncs[i].obj->dev != dev)
+			ret = -EXDEV;
+		handles[i] = syncs[i].obj->handle;
+		points[i] = syncs[i].point;
+	}
+	if (!ret)
+		ret = wait_points(dev, &wait, handles, points);
+	if (!ret && !all && first)
+		*first = wait.first_signaled;
+	tessera_free(dev, points);
+	return ret;
 }
 
 int tessera_syncobj_query(struct tessera_syncobj *obj, uint64_t *point)

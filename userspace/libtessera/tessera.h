@@ -404,6 +404,24 @@ TESSERA_API int tessera_syncobj_reset(struct tessera_syncobj *obj);
  */
 TESSERA_API int tessera_syncobj_wait(struct tessera_syncobj *obj, uint64_t point,
 				     int64_t deadline_ns);
+/* A point of a sync object. */
+struct tessera_sync {
+	struct tessera_syncobj *obj;
+	uint64_t point; /* 0: binary */
+};
+
+/*
+ * Wait for any of @count points (1 .. 65536), or for all of them, in one system
+ * call that sleeps. The sync objects are of one device, and may repeat. The call
+ * also waits for fences that have yet to be attached. For fences of submissions
+ * use tessera_fence_syncobj() and point 0. @deadline_ns: absolute; a deadline
+ * that has passed polls. @first (may be NULL) receives the index of a point that
+ * is reached, unless @all. Several threads may wait for the same objects.
+ * Errors, with *@first unchanged: -ETIME: not reached by @deadline_ns; -EINVAL:
+ * @count; -EXDEV: objects of several devices.
+ */
+TESSERA_API int tessera_sync_wait(const struct tessera_sync *syncs, uint32_t count, int all,
+				  int64_t deadline_ns, uint32_t *first);
 /* Last signalled point of a timeline. */
 TESSERA_API int tessera_syncobj_query(struct tessera_syncobj *obj, uint64_t *point);
 /*
@@ -652,11 +670,6 @@ TESSERA_API int tessera_context_status(struct tessera_context *ctx,
 TESSERA_API struct tessera_context *tessera_context_ref(struct tessera_context *ctx);
 TESSERA_API void tessera_context_del(struct tessera_context *ctx);
 TESSERA_API uint32_t tessera_context_id(const struct tessera_context *ctx);
-
-struct tessera_sync {
-	struct tessera_syncobj *obj;
-	uint64_t point; /* 0: binary */
-};
 
 /*
  * Waits may name sync objects that have no fence yet: the call waits until one

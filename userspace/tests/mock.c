@@ -385,6 +385,20 @@ static int mock_from_user(struct mock *mock, struct drm_tessera_bo_from_user *ar
 	return 0;
 }
 
+static int mock_sync_wait(struct mock *mock, struct drm_syncobj_timeline_wait *args)
+{
+	const uint64_t *points = (const uint64_t *)(uintptr_t)args->points;
+	uint32_t count = args->count_handles < 4 ? args->count_handles : 4;
+
+	mock->last_sync_wait = *args;
+	mock->waited = points[0];
+	memcpy(mock->last_points, points, count * sizeof(*points));
+	memcpy(mock->last_handles, (const void *)(uintptr_t)args->handles,
+	       count * sizeof(uint32_t));
+	args->first_signaled = args->count_handles - 1;
+	return 0;
+}
+
 static int mock_sync(struct mock *mock, unsigned long request, void *arg)
 {
 	switch (request) {
@@ -400,10 +414,7 @@ static int mock_sync(struct mock *mock, unsigned long request, void *arg)
 		mock->open_handles--;
 		return 0;
 	case DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT:
-		mock->waited =
-			*(uint64_t *)(uintptr_t)((struct drm_syncobj_timeline_wait *)arg)->points;
-		return 0;
-	case DRM_IOCTL_SYNCOBJ_WAIT:
+		return mock_sync_wait(mock, arg);
 	case DRM_IOCTL_SYNCOBJ_SIGNAL:
 	case DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL:
 		return 0;

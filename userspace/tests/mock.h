@@ -73,6 +73,8 @@ struct mock {
 	int last_prot;
 	int fail_mmap; /* errno with which mmap fails; 0: mmap works */
 	uint32_t error_offset; /* error_offset that a successful SUBMIT returns */
+	struct drm_syncobj_timeline_wait last_sync_wait;
+	uint64_t last_points[4]; /* its points; its handles are in last_handles */
 	struct drm_syncobj_handle last_syncobj; /* of the last HANDLE_TO_FD or FD_TO_HANDLE */
 	int fence_status; /* status that SYNC_IOC_FILE_INFO returns */
 	struct mock_dmabuf {

@@ -654,11 +654,11 @@ static void test_wait_does_not_poll(void **state)
 	assert_int_equal(tessera_syncobj_wait(obj, 9, TESSERA_FOREVER), 0);
 	assert_int_equal(mock_count(mock, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT), 1);
 	assert_int_equal(tessera_syncobj_wait(obj, 0, TESSERA_FOREVER), 0);
-	assert_int_equal(mock_count(mock, DRM_IOCTL_SYNCOBJ_WAIT), 1);
-	mock->fail_request = DRM_IOCTL_SYNCOBJ_WAIT;
+	assert_int_equal(mock_count(mock, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT), 2);
+	mock->fail_request = DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT;
 	mock->fail_errno = ETIME;
 	assert_int_equal(tessera_syncobj_wait(obj, 0, 1), -ETIME);
-	assert_int_equal(mock_count(mock, DRM_IOCTL_SYNCOBJ_WAIT), 2);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT), 3);
 	tessera_syncobj_del(obj);
 	assert_true(tessera_deadline(0) <= tessera_deadline(1000));
 	assert_true(tessera_deadline(UINT64_MAX) == TESSERA_FOREVER);

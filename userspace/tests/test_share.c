@@ -153,6 +153,56 @@ static void test_sync_file(void **state)
 	tessera_syncobj_del(to);
 }
 
+/* Several points are one call with one absolute timeout. */
+static void test_wait_many(void **state)
+{
+	const uint32_t submit = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT;
+	struct mock *mock = mock_of(state), *other = mock_new();
+	struct tessera_device *other_dev;
+	struct tessera_sync syncs[3];
+	uint32_t first = 7;
+
+	assert_int_equal(mock_open(other, &other_dev), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(tessera_syncobj_new(dev_of(state), 0, &syncs[i].obj), 0);
+		syncs[i].point = i * 1000;
+	}
+	assert_int_equal(tessera_sync_wait(syncs, 3, 0, 12345, &first), 0);
+	assert_int_equal(first, 2);
+	assert_int_equal(mock->last_sync_wait.count_handles, 3);
+	assert_int_equal(mock->last_sync_wait.timeout_nsec, 12345);
+	assert_int_equal(mock->last_sync_wait.flags, submit);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(mock->last_handles[i], tessera_syncobj_handle(syncs[i].obj));
+		assert_int_equal(mock->last_points[i], i * 1000);
+	}
+	first = 7;
+	mock->eintr = 2;
+	assert_int_equal(tessera_sync_wait(syncs, 3, 1, TESSERA_FOREVER, &first), 0);
+	assert_int_equal(mock->last_sync_wait.flags, submit | DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL);
+	assert_int_equal(mock->last_sync_wait.timeout_nsec, TESSERA_FOREVER);
+	assert_int_equal(first, 7);
+	assert_int_equal(tessera_sync_wait(syncs, 0, 1, 0, NULL), -EINVAL);
+	assert_int_equal(tessera_sync_wait(syncs, 65537, 1, 0, NULL), -EINVAL);
+	mock->fail_request = DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT;
+	mock->fail_errno = ETIME;
+	assert_int_equal(tessera_sync_wait(syncs, 2, 0, 1, &first), -ETIME);
+	assert_int_equal(first, 7);
+	mock->fail_alloc = mock->allocs;
+	assert_int_equal(tessera_sync_wait(syncs, 2, 0, 1, &first), -ENOMEM);
+	mock->fail_alloc = -1;
+	for (int i = 0; i < 3; i++)
+		tessera_syncobj_del(syncs[i].obj);
+	assert_int_equal(tessera_syncobj_new(dev_of(state), 0, &syncs[0].obj), 0);
+	assert_int_equal(tessera_syncobj_new(other_dev, 0, &syncs[1].obj), 0);
+	assert_int_equal(tessera_sync_wait(syncs, 2, 0, 0, NULL), -EXDEV);
+	tessera_syncobj_del(syncs[0].obj);
+	tessera_syncobj_del(syncs[1].obj);
+	tessera_device_del(other_dev);
+	assert_int_equal(other->live_allocs, 0);
+	free(other);
+}
+
 /* ---- Threads ------------------------------------------------------------- */
 
 /* One lock makes the mock kernel atomic, as the real one is. */
@@ -251,7 +301,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_twice),      TEST(test_own),	     TEST(test_failures),
-		TEST(test_not_cached), TEST(test_sync_file), TEST(test_threads),
+		TEST(test_not_cached), TEST(test_sync_file), TEST(test_wait_many),
+		TEST(test_threads),
 	};
 
 	return cmocka_run_group_tests_name("share", tests, NULL, NULL);

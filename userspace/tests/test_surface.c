@@ -63,7 +63,7 @@ static void expect_requests(struct stage *s, const unsigned long *requests, size
 		unsigned long r = s->mock->requests[i];
 
 		if (r != DRM_IOCTL_TESSERA_SUBMIT && r != DRM_IOCTL_TESSERA_LOCK &&
-		    r != DRM_IOCTL_TESSERA_UNLOCK && r != DRM_IOCTL_SYNCOBJ_WAIT)
+		    r != DRM_IOCTL_TESSERA_UNLOCK && r != DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT)
 			continue;
 		assert_true(found < count);
 		assert_int_equal(r, requests[found]);
@@ -180,7 +180,7 @@ static void test_read(void **state)
 
 	assert_int_equal(tessera_surface_lock(s.surface, s.ctx, NULL, READ, &p, &pitch), 0);
 	EXPECT_REQUESTS(&s, DRM_IOCTL_TESSERA_SUBMIT, DRM_IOCTL_TESSERA_LOCK,
-			DRM_IOCTL_SYNCOBJ_WAIT);
+			DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT);
 	expect_copy(&s, TWIN, &all);
 	/* SWZ-19 SWZ-23 SWZ-25 */
 	assert_int_equal(s.mock->last_lock.handle, s.mock->twin_handles[TWIN]);
@@ -211,7 +211,7 @@ static void test_write(void **state)
 			"expected a lock for writing to fetch the bytes first, the unlock would "
 			"lose those that the client does not write");
 		EXPECT_REQUESTS(&s, DRM_IOCTL_TESSERA_SUBMIT, DRM_IOCTL_TESSERA_LOCK,
-				DRM_IOCTL_SYNCOBJ_WAIT);
+				DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT);
 		/*
 		 * fetched first, so that bytes which are not written keep their
 		 * values
@@ -323,8 +323,9 @@ static void test_bad_arguments(void **state)
 static void test_failures(void **state)
 {
 	static const unsigned long requests[] = {
-		DRM_IOCTL_TESSERA_SUBMIT, DRM_IOCTL_TESSERA_LOCK, DRM_IOCTL_TESSERA_BO_INFO,
-		DRM_IOCTL_SYNCOBJ_CREATE, DRM_IOCTL_SYNCOBJ_WAIT,
+		DRM_IOCTL_TESSERA_SUBMIT,	 DRM_IOCTL_TESSERA_LOCK,
+		DRM_IOCTL_TESSERA_BO_INFO,	 DRM_IOCTL_SYNCOBJ_CREATE,
+		DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT,
 	};
 	struct stage s = stage_open(state);
 	struct tessera_surface_desc desc;

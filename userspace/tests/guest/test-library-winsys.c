@@ -164,11 +164,86 @@ static void fence_crosses(bool vm)
 	client_close(&c);
 }
 
+/* ---- Waiting for several fences ------------------------------------------ */
+
+#define FENCES 4
+
+/* Even ones are binary, odd ones timelines. */
+static uint64_t point_of(uint32_t i)
+{
+	return i % 2 ? 10 + i : 0;
+}
+
+struct signaller {
+	const struct tessera_sync *syncs;
+	uint32_t which;
+};
+
+static void *signal_one(void *arg)
+{
+	const struct signaller *s = arg;
+	const struct tessera_sync *sync = &s->syncs[s->which];
+
+	require_ok(tessera_syncobj_signal(sync->obj, sync->point));
+	return NULL;
+}
+
+/* Wait for any point while another thread signals one. */
+static void wait_for_one(const struct tessera_sync *syncs, uint32_t which)
+{
+	struct signaller s = { .syncs = syncs, .which = which };
+	uint32_t first = FENCES;
+	pthread_t thread;
+
+	require(!pthread_create(&thread, NULL, signal_one, &s));
+	require_ok(tessera_sync_wait(syncs, FENCES, 0, TESSERA_FOREVER, &first));
+	require(first == which);
+	require(!pthread_join(thread, NULL));
+}
+
+/*
+ * A wait ends with the first of several fences, or with the last one. Fails if
+ * it ends too early, too late, or before its deadline without a fence.
+ */
+static void any_and_all(bool vm)
+{
+	struct client c = client_open(vm);
+	struct tessera_bo *bo = new_staging(&c, SIZE);
+	struct tessera_sync syncs[FENCES];
+	struct tessera_submit_args args = { .signals = syncs, .num_signals = FENCES };
+	int64_t deadline = tessera_deadline(2000000);
+
+	for (uint32_t i = 0; i < FENCES; i++) {
+		require_ok(tessera_syncobj_new(c.dev, 0, &syncs[i].obj));
+		syncs[i].point = point_of(i);
+	}
+	require(tessera_sync_wait(syncs, FENCES, 0, 0, NULL) == -ETIME);
+	require(tessera_sync_wait(syncs, FENCES, 0, deadline, NULL) == -ETIME);
+	require(tessera_deadline(0) >= deadline);
+	for (uint32_t i = 0; i < FENCES; i++) {
+		wait_for_one(syncs, i);
+		require(tessera_sync_wait(syncs, FENCES, 1, 0, NULL) == -ETIME);
+		if (!syncs[i].point)
+			require_ok(tessera_syncobj_reset(syncs[i].obj));
+		syncs[i].point *= 2;
+	}
+	record_slowly(&c, bo, 0x77777777);
+	require_ok(tessera_context_submit(c.ctx, c.cb, &args));
+	require_ok(tessera_sync_wait(syncs, FENCES, 1, TESSERA_FOREVER, NULL));
+	require_ok(tessera_sync_wait(syncs, FENCES, 1, 0, NULL));
+	check_words(bo, 0x77777777);
+	for (uint32_t i = 0; i < FENCES; i++)
+		tessera_syncobj_del(syncs[i].obj);
+	tessera_bo_del(bo);
+	client_close(&c);
+}
+
 /* ---- List of tests ------------------------------------------------------- */
 
 static const struct test tests[] = {
 	{ "a dma-buf is one object in a file", one_object },
 	{ "a job waits for the sync_file of another file", fence_crosses },
+	{ "LOCK-8 a wait for any or all of several fences", any_and_all },
 };
 
 int main(void)
