@@ -36,23 +36,25 @@ int tessera_syncobj_wrap(struct tessera_device *dev, uint32_t handle, struct tes
 	return 0;
 }
 
+/* The same for a new handle, which is closed if there is no memory. */
+static int wrap_new(struct tessera_device *dev, uint32_t handle, struct tessera_syncobj **out)
+{
+	struct drm_syncobj_destroy destroy = { .handle = handle };
+	int ret = tessera_syncobj_wrap(dev, handle, out);
+
+	if (ret)
+		(void)tessera_ioctl(dev, DRM_IOCTL_SYNCOBJ_DESTROY, &destroy);
+	return ret;
+}
+
 int tessera_syncobj_new(struct tessera_device *dev, int signalled, struct tessera_syncobj **out)
 {
 	struct drm_syncobj_create create = {
 		.flags = signalled ? DRM_SYNCOBJ_CREATE_SIGNALED : 0,
 	};
-	struct drm_syncobj_destroy destroy = { 0 };
-	int ret;
+	int ret = tessera_ioctl(dev, DRM_IOCTL_SYNCOBJ_CREATE, &create);
 
-	ret = tessera_ioctl(dev, DRM_IOCTL_SYNCOBJ_CREATE, &create);
-	if (ret)
-		return ret;
-	ret = tessera_syncobj_wrap(dev, create.handle, out);
-	if (ret) {
-		destroy.handle = create.handle;
-		(void)tessera_ioctl(dev, DRM_IOCTL_SYNCOBJ_DESTROY, &destroy);
-	}
-	return ret;
+	return ret ? ret : wrap_new(dev, create.handle, out);
 }
 
 struct tessera_syncobj *tessera_syncobj_ref(struct tessera_syncobj *obj)
@@ -172,18 +174,32 @@ int tessera_syncobj_query(struct tessera_syncobj *obj, uint64_t *point)
 	return tessera_ioctl(obj->dev, DRM_IOCTL_SYNCOBJ_QUERY, &timeline);
 }
 
-int tessera_syncobj_export(struct tessera_syncobj *obj, int *fd)
+static int handle_to_fd(struct tessera_syncobj *obj, uint32_t flags, int *fd)
 {
-	struct drm_syncobj_handle handle = {
-		.handle = obj->handle,
-		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
-		.fd = -1,
-	};
+	struct drm_syncobj_handle handle = { .handle = obj->handle, .flags = flags, .fd = -1 };
 	int ret = tessera_ioctl(obj->dev, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &handle);
 
 	if (!ret)
 		*fd = handle.fd;
 	return ret;
+}
+
+int tessera_syncobj_export(struct tessera_syncobj *obj, int *fd)
+{
+	return handle_to_fd(obj, DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE, fd);
+}
+
+int tessera_syncobj_to_fd(struct tessera_syncobj *obj, int *fd)
+{
+	return handle_to_fd(obj, 0, fd);
+}
+
+int tessera_syncobj_from_fd(struct tessera_device *dev, int fd, struct tessera_syncobj **out)
+{
+	struct drm_syncobj_handle handle = { .fd = fd };
+	int ret = tessera_ioctl(dev, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &handle);
+
+	return ret ? ret : wrap_new(dev, handle.handle, out);
 }
 
 int tessera_syncobj_import(struct tessera_syncobj *obj, int fd)

@@ -439,6 +439,19 @@ TESSERA_API int tessera_syncobj_export(struct tessera_syncobj *obj, int *fd);
  * fence kept: -EINVAL: @fd is no sync_file.
  */
 TESSERA_API int tessera_syncobj_import(struct tessera_syncobj *obj, int fd);
+/*
+ * Get a file descriptor of the object itself, binary or timeline, for other
+ * files and processes. Later points and fences are shared in both directions.
+ * The caller closes *@fd (O_CLOEXEC). Any thread may call it. Errors: -EMFILE.
+ */
+TESSERA_API int tessera_syncobj_to_fd(struct tessera_syncobj *obj, int *fd);
+/*
+ * Create an object of such a file descriptor. Each call makes an object with a
+ * handle of its own. The caller keeps @fd, and may close it at once. Errors:
+ * -EINVAL: @fd is of no sync object (a sync_file: tessera_syncobj_import()).
+ */
+TESSERA_API int tessera_syncobj_from_fd(struct tessera_device *dev, int fd,
+					struct tessera_syncobj **out);
 
 /*
  * Create a monitored fence: a timeline sync object whose value is also in

@@ -420,6 +420,10 @@ static int mock_sync(struct mock *mock, unsigned long request, void *arg)
 		return 0;
 	case DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE:
 		mock->last_syncobj = *(struct drm_syncobj_handle *)arg;
+		if (mock->last_syncobj.flags)
+			return 0;
+		((struct drm_syncobj_handle *)arg)->handle = ++mock->next_handle;
+		mock->open_handles++;
 		return 0;
 	case DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD:
 		mock->last_syncobj = *(struct drm_syncobj_handle *)arg;

@@ -153,6 +153,35 @@ static void test_sync_file(void **state)
 	tessera_syncobj_del(to);
 }
 
+/* The object itself goes out and comes in, each time with a handle of its own. */
+static void test_syncobj_fd(void **state)
+{
+	struct tessera_device *dev = dev_of(state);
+	struct mock *mock = mock_of(state);
+	struct tessera_syncobj *from, *a, *b;
+	int fd = -1;
+
+	assert_int_equal(tessera_syncobj_new(dev, 0, &from), 0);
+	assert_int_equal(tessera_syncobj_to_fd(from, &fd), 0);
+	assert_int_equal(mock->last_syncobj.handle, tessera_syncobj_handle(from));
+	assert_int_equal(mock->last_syncobj.flags, 0);
+	assert_int_equal(tessera_syncobj_from_fd(dev, fd, &a), 0);
+	assert_int_equal(mock->last_syncobj.fd, fd);
+	assert_int_equal(tessera_syncobj_from_fd(dev, fd, &b), 0);
+	assert_int_not_equal(tessera_syncobj_handle(a), tessera_syncobj_handle(b));
+	assert_int_equal(mock->open_handles, 3);
+	mock->fail_alloc = mock->allocs;
+	assert_int_equal(tessera_syncobj_from_fd(dev, fd, &a), -ENOMEM);
+	assert_int_equal(mock->open_handles, 3);
+	mock->fail_request = DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE;
+	mock->fail_errno = EINVAL;
+	assert_int_equal(tessera_syncobj_from_fd(dev, fd, &a), -EINVAL);
+	close(fd);
+	tessera_syncobj_del(a);
+	tessera_syncobj_del(b);
+	tessera_syncobj_del(from);
+}
+
 /* Several points are one call with one absolute timeout. */
 static void test_wait_many(void **state)
 {
@@ -300,9 +329,9 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_twice),      TEST(test_own),	     TEST(test_failures),
-		TEST(test_not_cached), TEST(test_sync_file), TEST(test_wait_many),
-		TEST(test_threads),
+		TEST(test_twice),      TEST(test_own),	      TEST(test_failures),
+		TEST(test_not_cached), TEST(test_sync_file),  TEST(test_wait_many),
+		TEST(test_threads),    TEST(test_syncobj_fd),
 	};
 
 	return cmocka_run_group_tests_name("share", tests, NULL, NULL);

@@ -238,12 +238,55 @@ static void any_and_all(bool vm)
 	client_close(&c);
 }
 
+/* ---- Timelines ----------------------------------------------------------- */
+
+/*
+ * A timeline of one file is the same timeline in another file: points that a
+ * job or the CPU of one side signals are seen by the other side, once they are
+ * reached. Fails if a wait ends early, or never.
+ */
+static void timeline_crosses(bool vm)
+{
+	struct client c = client_open(vm), d = client_open(vm);
+	struct tessera_bo *bo = new_staging(&c, SIZE);
+	struct tessera_sync here = { .point = 5 }, there = { .point = 5 };
+	struct tessera_submit_args args = { .signals = &here, .num_signals = 1 };
+	uint64_t reached;
+	int fd;
+
+	require_ok(tessera_syncobj_new(c.dev, 0, &here.obj));
+	require_ok(tessera_bo_export(bo, &fd));
+	require(tessera_syncobj_from_fd(d.dev, fd, &there.obj) == -EINVAL);
+	close(fd);
+	require_ok(tessera_syncobj_to_fd(here.obj, &fd));
+	require_ok(tessera_syncobj_from_fd(d.dev, fd, &there.obj));
+	close(fd);
+	require_ok(tessera_syncobj_signal(here.obj, 4));
+	require(tessera_syncobj_wait(there.obj, 5, 0) == -ETIME);
+	record_slowly(&c, bo, 0x99999999);
+	require_ok(tessera_context_submit(c.ctx, c.cb, &args));
+	require_ok(tessera_syncobj_wait(there.obj, 5, TESSERA_FOREVER));
+	check_words(bo, 0x99999999);
+	require_ok(tessera_syncobj_query(there.obj, &reached));
+	require(reached == 5);
+	require_ok(tessera_syncobj_signal(there.obj, 6));
+	require_ok(tessera_syncobj_query(here.obj, &reached));
+	require(reached == 6);
+	tessera_syncobj_del(here.obj);
+	require_ok(tessera_syncobj_wait(there.obj, 6, 0));
+	tessera_syncobj_del(there.obj);
+	tessera_bo_del(bo);
+	client_close(&d);
+	client_close(&c);
+}
+
 /* ---- List of tests ------------------------------------------------------- */
 
 static const struct test tests[] = {
 	{ "a dma-buf is one object in a file", one_object },
 	{ "a job waits for the sync_file of another file", fence_crosses },
 	{ "LOCK-8 a wait for any or all of several fences", any_and_all },
+	{ "a timeline is the same in another file", timeline_crosses },
 };
 
 int main(void)
