@@ -4,8 +4,10 @@
  * other files use.
  */
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,6 +263,56 @@ int tessera_device_new_path(const char *path, struct tessera_device **out)
 	ret = tessera_device_new(fd, out);
 	close(fd);
 	return ret;
+}
+
+/* Read "pci-0000:00:05.0" or "pci-0000_00_05_0", and write 0000:00:05.0. */
+static int pci_address(const char *name, char *address, size_t size)
+{
+	unsigned int domain, bus, slot, function;
+	char again[2][48];
+
+	if (sscanf(name, "pci-%x%*1[:_]%x%*1[:_]%x%*1[._]%x", &domain, &bus, &slot, &function) != 4)
+		return -EINVAL;
+	snprintf(address, size, "%04x:%02x:%02x.%x", domain, bus, slot, function);
+	/* The name has to be exact, so that each function has two names only. */
+	snprintf(again[0], sizeof(again[0]), "pci-%s", address);
+	snprintf(again[1], sizeof(again[1]), "pci-%04x_%02x_%02x_%x", domain, bus, slot, function);
+	if ((strcmp(name, again[0]) && strcmp(name, again[1])) || bus > 0xff || slot > 0x1f ||
+	    function > 7)
+		return -EINVAL;
+	return 0;
+}
+
+int tessera_pci_node(const char *sysfs, const char *name, char *path, size_t size)
+{
+	const struct dirent *entry;
+	char address[32], folder[256];
+	int ret = pci_address(name, address, sizeof(address));
+	DIR *dir;
+
+	if (ret)
+		return ret;
+	snprintf(folder, sizeof(folder), "%s/bus/pci/devices/%s/drm", sysfs, address);
+	dir = opendir(folder);
+	if (!dir)
+		return errno == ENOENT ? -ENODEV : -errno;
+	ret = -ENODEV;
+	while (ret && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, "renderD", strlen("renderD")))
+			continue;
+		snprintf(path, size, "/dev/dri/%s", entry->d_name);
+		ret = 0;
+	}
+	closedir(dir);
+	return ret;
+}
+
+int tessera_device_new_pci(const char *name, struct tessera_device **out)
+{
+	char path[sizeof("/dev/dri/") + NAME_MAX];
+	int ret = tessera_pci_node("/sys", name, path, sizeof(path));
+
+	return ret ? ret : tessera_device_new_path(path, out);
 }
 
 int tessera_device_new_first(struct tessera_device **out)

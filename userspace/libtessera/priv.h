@@ -136,6 +136,11 @@ struct tessera_cmdbuf {
 
 /* device.c */
 int tessera_device_new_os(int fd, const struct tessera_os *os, struct tessera_device **out);
+/*
+ * Find the render node of a PCI function, with sysfs below @sysfs. @path holds
+ * @size bytes.
+ */
+int tessera_pci_node(const char *sysfs, const char *name, char *path, size_t size);
 int tessera_ioctl(struct tessera_device *dev, unsigned long request, void *arg);
 void *tessera_alloc(struct tessera_device *dev, size_t size); /* zeroed */
 int tessera_grow(struct tessera_device *dev, void **array, size_t *cap, size_t need, size_t elem);

@@ -54,11 +54,19 @@ struct tessera_surface;
 /*
  * Open a device: from an open DRM file (duplicated; the caller keeps @fd), by
  * the path of a render node, or the first render node driven by tessera.
- * Errors: -ENODEV (no such device, or not one of tessera), those of open(),
- * -EPROTO (the kernel's answer is inconsistent).
+ * tessera_device_new_pci() opens the render node of a PCI function. Its name is
+ * written as udev does, pci-0000:00:05.0, or as DRI_PRIME has it,
+ * pci-0000_00_05_0: four or more digits of the domain, two of the bus, two of
+ * the slot and one of the function, hexadecimal and in lower case. The device
+ * is looked up in sysfs, so udev need not run.
+ *
+ * Any thread may call them. Errors: -ENODEV (no such device, or not one of
+ * tessera), those of open(), -EPROTO (the kernel's answer is inconsistent),
+ * -EINVAL (no name of a PCI function).
  */
 TESSERA_API int tessera_device_new(int fd, struct tessera_device **out);
 TESSERA_API int tessera_device_new_path(const char *path, struct tessera_device **out);
+TESSERA_API int tessera_device_new_pci(const char *name, struct tessera_device **out);
 TESSERA_API int tessera_device_new_first(struct tessera_device **out);
 TESSERA_API struct tessera_device *tessera_device_ref(struct tessera_device *dev);
 TESSERA_API void tessera_device_del(struct tessera_device *dev);

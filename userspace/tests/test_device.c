@@ -5,9 +5,11 @@
 #include <linux/sync_file.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -121,6 +123,61 @@ static void test_open_errors(void **state)
 	free(mock);
 	assert_int_equal(tessera_device_new_path("/nonexistent", &dev), -ENOENT);
 	assert_int_equal(tessera_device_new_path("/dev/null", &dev), -ENODEV);
+}
+
+static void make_folder(const char *root, const char *below)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", root, below);
+	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
+		*p = 0;
+		mkdir(path, 0700);
+		*p = '/';
+	}
+	mkdir(path, 0700);
+}
+
+static const struct {
+	const char *name;
+	int ret;
+} pci_names[] = {
+	{ "pci-0000:00:05.0", 0 },	  { "pci-0000_00_05_0", 0 },
+	{ "pci-0000:00:06.0", -ENODEV }, /* has no render node */
+	{ "pci-0000:00:07.0", -ENODEV }, /* has no driver */
+	{ "pci-0000:00:08.0", -ENODEV },  { "0000:00:05.0", -EINVAL },
+	{ "pci-0000:00:05", -EINVAL },	  { "pci-0000:00:05.00", -EINVAL },
+	{ "pci-0000:00:05.0 ", -EINVAL }, { "pci-0000:00:5.0", -EINVAL },
+	{ "pci-000:00:05.0", -EINVAL },	  { "pci-0000:00:0A.0", -EINVAL },
+	{ "pci-0000_00:05.0", -EINVAL },  { "pci-0000:00:25.0", -EINVAL },
+	{ "pci-0000:00:05.8", -EINVAL },  { "pci-0000:100:05.0", -EINVAL },
+	{ "pci-../../../05.0", -EINVAL }, { "", -EINVAL },
+};
+
+/* A PCI function is found by both of its names, and by no other string. */
+static void test_pci_names(void **state)
+{
+	char root[] = "/tmp/libtessera-XXXXXX", path[64], command[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	make_folder(root, "bus/pci/devices/0000:00:05.0/drm/card1");
+	make_folder(root, "bus/pci/devices/0000:00:05.0/drm/renderD129");
+	make_folder(root, "bus/pci/devices/0000:00:06.0/drm/card0");
+	make_folder(root, "bus/pci/devices/0000:00:07.0");
+	make_folder(root, "bus/pci/devices/10000:e1:1f.7/drm/renderD190");
+	for (size_t i = 0; i < ARRAY_SIZE(pci_names); i++) {
+		int ret = tessera_pci_node(root, pci_names[i].name, path, sizeof(path));
+
+		promise(ret == pci_names[i].ret, "%s: expected %d, saw %d", pci_names[i].name,
+			pci_names[i].ret, ret);
+		if (!ret)
+			assert_string_equal(path, "/dev/dri/renderD129");
+	}
+	assert_int_equal(tessera_pci_node(root, "pci-10000_e1_1f_7", path, sizeof(path)), 0);
+	assert_string_equal(path, "/dev/dri/renderD190");
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	assert_int_equal(system(command), 0);
 }
 
 /* All kinds of calls are restarted after EINTR. */
@@ -672,6 +729,7 @@ int main(void)
 		TEST(test_query),
 		TEST(test_sizes),
 		cmocka_unit_test(test_open_errors),
+		cmocka_unit_test(test_pci_names),
 		TEST(test_eintr),
 		TEST(test_usages),
 		TEST(test_bo),

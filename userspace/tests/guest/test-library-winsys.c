@@ -6,7 +6,10 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -280,6 +283,49 @@ static void timeline_crosses(bool vm)
 	client_close(&c);
 }
 
+/* ---- Devices by PCI address ---------------------------------------------- */
+
+static dev_t node_of(const struct tessera_device *dev)
+{
+	struct stat st;
+
+	require(!fstat(tessera_device_fd(dev), &st));
+	return st.st_rdev;
+}
+
+/*
+ * The device is opened by both names of its PCI function. Fails if another node
+ * is opened, or a device that is not driven by tessera.
+ */
+static void by_pci_address(bool vm)
+{
+	struct client c = client_open(vm);
+	char link[64], target[256], name[300];
+	struct tessera_device *dev;
+	dev_t node = node_of(c.dev);
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/sys/dev/char/%u:%u/device", major(node), minor(node));
+	length = readlink(link, target, sizeof(target) - 1);
+	require(length > 0);
+	target[length] = 0;
+	snprintf(name, sizeof(name), "pci-%s", strrchr(target, '/') + 1);
+	require_ok(tessera_device_new_pci(name, &dev));
+	require(node_of(dev) == node);
+	tessera_device_del(dev);
+	for (char *p = name + strlen("pci-"); *p; p++) {
+		if (*p == ':' || *p == '.')
+			*p = '_';
+	}
+	require_ok(tessera_device_new_pci(name, &dev));
+	require(node_of(dev) == node);
+	tessera_device_del(dev);
+	/* The host bridge. */
+	require(tessera_device_new_pci("pci-0000:00:00.0", &dev) == -ENODEV);
+	require(tessera_device_new_pci(name + 4, &dev) == -EINVAL);
+	client_close(&c);
+}
+
 /* ---- List of tests ------------------------------------------------------- */
 
 static const struct test tests[] = {
@@ -287,6 +333,7 @@ static const struct test tests[] = {
 	{ "a job waits for the sync_file of another file", fence_crosses },
 	{ "LOCK-8 a wait for any or all of several fences", any_and_all },
 	{ "a timeline is the same in another file", timeline_crosses },
+	{ "the device is opened by its PCI address", by_pci_address },
 };
 
 int main(void)
