@@ -17,7 +17,7 @@
  *    return -EIO, and an access to its mapping raises SIGBUS, also inside
  *    tessera_bo_read() and tessera_bo_write(). The program can only destroy it.
  *
- * Threads: devices, buffer objects, caches, VMs, surfaces, sync objects, fences
+ * Threads: devices, buffer objects, caches, pools, VMs, surfaces, sync objects, fences
  * and contexts may be used by several threads at once. A command buffer and a
  * struct tessera_buffer belong to one thread at a time. Reference counts are
  * atomic.
@@ -41,6 +41,8 @@ struct tessera_device;
 struct tessera_bo;
 struct tessera_buffer;
 struct tessera_cache;
+struct tessera_pool;
+struct tessera_piece;
 struct tessera_vm;
 struct tessera_context;
 struct tessera_cmdbuf;
@@ -924,6 +926,51 @@ TESSERA_API void tessera_cache_give(struct tessera_cache *cache, struct tessera_
 				    struct tessera_syncobj *timeline, uint64_t point);
 /* Destroy the objects that were kept longest until at most @bytes are kept. */
 TESSERA_API void tessera_cache_trim(struct tessera_cache *cache, uint64_t bytes);
+
+/* ---- Small buffers ------------------------------------------------------- */
+
+/*
+ * Create a pool of small buffers, which are pieces of larger objects. Sizes are
+ * the powers of two from @min to @max. All threads may use it.
+ *
+ * @desc: the objects; linear. Their size bounds the memory that a size takes
+ * before its first piece is used. @min: at least 256. @max: at most half of
+ * @desc->size. Errors: -EINVAL: any other value. No object is created yet.
+ */
+TESSERA_API int tessera_pool_new(struct tessera_device *dev, const struct tessera_bo_desc *desc,
+				 uint64_t min, uint64_t max, struct tessera_pool **out);
+/*
+ * Destroy the pool with all its objects, after the jobs that were submitted
+ * before. Pieces that were not given back must not be used any more, and no
+ * other thread may use the pool.
+ */
+TESSERA_API void tessera_pool_del(struct tessera_pool *pool);
+/*
+ * Take a piece of at least @size bytes, with undefined contents. The caller has
+ * to give it back to the pool. The call creates an object if all pieces of that
+ * size are taken or used by jobs. It does not wait for jobs. Errors: -EINVAL:
+ * @size 0; -E2BIG: above @max, create an object; those of tessera_bo_new().
+ */
+TESSERA_API int tessera_pool_take(struct tessera_pool *pool, uint64_t size,
+				  struct tessera_piece **out);
+/*
+ * Give a piece back; NULL is accepted. Another taker can have it when @timeline
+ * has reached @point. With a NULL timeline that is at once, which requires that
+ * no job uses the piece. The pool takes a reference to the timeline.
+ */
+TESSERA_API void tessera_pool_give(struct tessera_pool *pool, struct tessera_piece *piece,
+				   struct tessera_syncobj *timeline, uint64_t point);
+/*
+ * The object of a piece, its offset in the object, a multiple of its size, and
+ * its size, all in bytes. They stay the same, and the object is valid, until
+ * the piece is given back. The kernel synchronises whole objects: a job that
+ * lists the object, and tessera_bo_wait(), also wait for jobs on other pieces.
+ * Programs that write a piece with the CPU therefore map the object and rely on
+ * the pool, which hands out no piece that a job still uses.
+ */
+TESSERA_API struct tessera_bo *tessera_piece_bo(const struct tessera_piece *piece);
+TESSERA_API uint64_t tessera_piece_offset(const struct tessera_piece *piece);
+TESSERA_API uint64_t tessera_piece_size(const struct tessera_piece *piece);
 
 /* ---- Surfaces for GPU and CPU -------------------------------------------- */
 
