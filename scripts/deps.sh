@@ -17,7 +17,7 @@ guest="busybox-static cpio kmod"
 userspace="libdrm-dev libpng-dev libcmocka-dev"
 lint="universal-ctags sparse shellcheck clang-format git perl python3-docutils"
 docs="python3-sphinx python3-myst-parser graphviz perl"
-check="libdrm-tests"
+check="libdrm-tests meson"
 }
 
 groups=${*:-base qemu kernel guest userspace lint docs check}

@@ -9,9 +9,9 @@ src=$(cd "$(dirname "$0")" && pwd)
 failed=0
 export CMOCKA_MESSAGE_OUTPUT=TAP
 
-# The exported symbols are those of the header, no more and no fewer.
+# The exported symbols of a library are those of the header, no more and no fewer.
 check_symbols() {
-	nm -D --defined-only "$build/libtessera.so" | sed -n 's/.* T \(tessera_[a-z0-9_]*\).*/\1/p' |
+	nm -D --defined-only "$1" | sed -n 's/.* T \(tessera_[a-z0-9_]*\).*/\1/p' |
 		sort >"$build/tests/exported"
 	tr '\n' ' ' <"$src/../libtessera/tessera.h" | tr ';' '\n' |
 		sed -n 's/.*TESSERA_API .*[ *]\(tessera_[a-z0-9_]*\)(.*/\1/p' |
@@ -40,6 +40,34 @@ check_install() {
 EOF
 }
 
+# The library as meson builds it: installed, and inside a project that vendors it.
+check_meson() {
+	root=$build/tests/meson
+	rm -rf "$root"
+	mkdir -p "$root/project/subprojects/tessera/userspace"
+	cp "$src/vendored/meson.build" "$src/vendored/main.c" "$root/project"
+	# No link, which would be a loop in the tree.
+	(cd "$src/../.." && cp -r meson.build include "$root/project/subprojects/tessera" &&
+		cp -r userspace/Makefile userspace/libtessera \
+			"$root/project/subprojects/tessera/userspace")
+	{
+		meson setup "$root/build" "$src/../.." --prefix="$root/installed" \
+			--libdir=lib64 -Dwerror=true && meson install -C "$root/build" &&
+			meson setup "$root/project/build" "$root/project" &&
+			meson compile -C "$root/project/build"
+	} >"$root/log" 2>&1 || { sed "s/^/# /" "$root/log"; return 1; }
+	check_symbols "$root/installed/lib64/libtessera.so" || return 1
+	# Of the same name and version as the Makefile's.
+	[ -e "$root/installed/lib64/$(basename "$(readlink -f "$build/libtessera.so")")" ] &&
+		[ -e "$root/installed/lib64/$(readlink "$build/libtessera.so")" ] || return 1
+	[ "$("$root/project/build/vendored")" = vendored ] || return 1
+	flags=$(PKG_CONFIG_PATH=$root/installed/lib64/pkgconfig pkg-config --cflags --libs \
+		libtessera) || return 1
+	# shellcheck disable=SC2086
+	"${CC:-gcc}" "$src/vendored/main.c" -o "$root/installed/program" $flags || return 1
+	[ "$(LD_LIBRARY_PATH=$root/installed/lib64 "$root/installed/program")" = vendored ]
+}
+
 echo "TAP version 13"
 if check_install; then
 	echo "ok - install: PREFIX and LIBDIR, and the .pc file"
@@ -47,10 +75,18 @@ else
 	echo "not ok - install: PREFIX and LIBDIR, and the .pc file"
 	failed=1
 fi
-if check_symbols; then
+if check_symbols "$build/libtessera.so"; then
 	echo "ok - symbols: exported symbols match tessera.h"
 else
 	echo "not ok - symbols: exported symbols match tessera.h"
+	failed=1
+fi
+if ! command -v meson >/dev/null; then
+	echo "ok - meson: the installed and the vendored library # SKIP no meson"
+elif check_meson; then
+	echo "ok - meson: the installed and the vendored library"
+else
+	echo "not ok - meson: the installed and the vendored library"
 	failed=1
 fi
 for t in "$build"/tests/test_*; do
