@@ -466,7 +466,8 @@ int tessera_bo_wait(struct tessera_bo *bo, int for_write, int64_t deadline_ns)
 #define MAP_DISCARD (TESSERA_MAP_DISCARD_RANGE | TESSERA_MAP_DISCARD_WHOLE)
 #define MAP_ALL                                                                                    \
 	(MAP_ACCESS | MAP_DISCARD | TESSERA_MAP_UNSYNCHRONIZED | TESSERA_MAP_DONTBLOCK |           \
-	 TESSERA_MAP_PERSISTENT | TESSERA_MAP_COHERENT | TESSERA_MAP_DO_NOT_EVICT)
+	 TESSERA_MAP_PERSISTENT | TESSERA_MAP_COHERENT | TESSERA_MAP_DO_NOT_EVICT |                \
+	 TESSERA_MAP_REUSE)
 
 int tessera_map_flags_check(const struct tessera_device *dev, uint32_t flags)
 {
@@ -477,6 +478,8 @@ int tessera_map_flags_check(const struct tessera_device *dev, uint32_t flags)
 	if ((flags & MAP_DISCARD) && (flags & MAP_ACCESS) != TESSERA_MAP_WRITE)
 		return -EINVAL;
 	if ((flags & (TESSERA_MAP_DISCARD_WHOLE | TESSERA_MAP_DO_NOT_EVICT)) && !sync)
+		return -EINVAL;
+	if ((flags & TESSERA_MAP_REUSE) && !(flags & TESSERA_MAP_DISCARD_WHOLE))
 		return -EINVAL;
 	if ((flags & TESSERA_MAP_COHERENT) && !(dev->info.caps & DRM_TESSERA_CAP_IO_COHERENT))
 		return -EOPNOTSUPP;
@@ -500,6 +503,8 @@ static uint32_t lock_flags(uint32_t flags)
 		lock |= DRM_TESSERA_LOCK_DISCARD;
 	if (flags & TESSERA_MAP_DO_NOT_EVICT)
 		lock |= DRM_TESSERA_LOCK_DO_NOT_EVICT;
+	if (flags & TESSERA_MAP_REUSE)
+		lock |= DRM_TESSERA_LOCK_REUSE;
 	return lock;
 }
 
@@ -515,7 +520,7 @@ static int bo_lock_ioctl(struct tessera_bo *bo, uint32_t flags, uint32_t *handle
 	 * instead.
 	 */
 	if (ret == -EINVAL && (flags & TESSERA_MAP_DISCARD_WHOLE)) {
-		lock.flags &= ~(uint32_t)DRM_TESSERA_LOCK_DISCARD;
+		lock.flags &= ~(uint32_t)(DRM_TESSERA_LOCK_DISCARD | DRM_TESSERA_LOCK_REUSE);
 		ret = tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_LOCK, &lock);
 	}
 	*handle = lock.handle;
@@ -543,25 +548,49 @@ static int bo_lock_map(struct tessera_bo *bo, uint32_t flags, void **out)
 	return ret;
 }
 
-/* Lock *@bo, or replace it by the instance that the kernel returns. */
-static int bo_lock_discard(struct tessera_bo **bo, uint32_t flags, void **out)
+/*
+ * Lock @old or the instance that the kernel returns, and take a reference to the
+ * object that is locked. @new becomes that object if no other has its handle.
+ */
+static int bo_lock_instance(struct tessera_bo *old, uint32_t flags, struct tessera_bo *new,
+			    struct tessera_bo **out)
 {
-	struct tessera_bo *old = *bo, *new = tessera_bo_alloc(old->dev);
+	struct tessera_bo *known = NULL;
 	uint32_t handle;
 	int ret;
 
-	if (!new)
-		return -ENOMEM;
+	if (flags & TESSERA_MAP_REUSE)
+		tessera_table_freeze(old->dev);
 	ret = bo_lock_ioctl(old, flags, &handle);
-	if (ret || handle == old->handle) {
+	if (!ret && (handle == old->handle || flags & TESSERA_MAP_REUSE))
+		known = tessera_bo_find(old->dev, handle);
+	if (flags & TESSERA_MAP_REUSE)
+		tessera_table_thaw(old->dev);
+	*out = known;
+	if (ret || known) {
 		tessera_bo_free(new);
-		return ret ? ret : bo_lock_map(old, flags, out);
+		return ret;
 	}
 	new->handle = handle;
 	new->flags = old->flags;
 	new->supported = old->supported;
 	new->size = old->size;
 	tessera_bo_enter(new);
+	*out = new;
+	return 0;
+}
+
+/* Lock *@bo, or replace it by the instance that the kernel returns. */
+static int bo_lock_discard(struct tessera_bo **bo, uint32_t flags, void **out)
+{
+	struct tessera_bo *old = *bo, *new = tessera_bo_alloc(old->dev);
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	ret = bo_lock_instance(old, flags, new, &new);
+	if (ret)
+		return ret;
 	ret = bo_lock_map(new, flags, out);
 	if (ret) {
 		tessera_bo_del(new);

@@ -168,6 +168,11 @@ void tessera_bo_enter(struct tessera_bo *bo);
  */
 bool tessera_bo_close_begin(struct tessera_bo *bo);
 void tessera_bo_close_end(struct tessera_device *dev);
+/* Between the two calls no handle is closed. */
+void tessera_table_freeze(struct tessera_device *dev);
+void tessera_table_thaw(struct tessera_device *dev);
+/* Take a reference to the object with this handle. NULL: none has it. */
+struct tessera_bo *tessera_bo_find(struct tessera_device *dev, uint32_t handle);
 
 /* sync.c */
 /* Takes over the handle on success. */

@@ -11,9 +11,10 @@
  * Two locks keep a handle and its object together. @table_lock protects the
  * table, and a count of references that drops to zero. A thread that closes a
  * handle has @close_lock for reading from then until the kernel has closed it.
- * An import has it for writing, so that it never finds a handle in the kernel
- * whose object has left the table. Closing may wait for jobs
- * (DRM_TESSERA_BO_DESTROY_SYNCHRONOUS), and meanwhile delays imports only.
+ * A call that returns a handle which the file may have already, an import or a
+ * LOCK that reuses an instance, has it for writing, so that it never gets a
+ * handle whose object has left the table. Closing may wait for jobs
+ * (DRM_TESSERA_BO_DESTROY_SYNCHRONOUS), and meanwhile delays such calls only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,8 +59,17 @@ void tessera_bo_close_end(struct tessera_device *dev)
 	pthread_rwlock_unlock(&dev->close_lock);
 }
 
-/* Take a reference to the object with this handle. NULL: none has it. */
-static struct tessera_bo *find(struct tessera_device *dev, uint32_t handle)
+void tessera_table_freeze(struct tessera_device *dev)
+{
+	pthread_rwlock_wrlock(&dev->close_lock);
+}
+
+void tessera_table_thaw(struct tessera_device *dev)
+{
+	pthread_rwlock_unlock(&dev->close_lock);
+}
+
+struct tessera_bo *tessera_bo_find(struct tessera_device *dev, uint32_t handle)
 {
 	struct tessera_bo *bo;
 
@@ -102,14 +112,14 @@ int tessera_bo_import(struct tessera_device *dev, int fd, struct tessera_bo **ou
 
 	if (!new)
 		return -ENOMEM;
-	pthread_rwlock_wrlock(&dev->close_lock);
+	tessera_table_freeze(dev);
 	ret = tessera_ioctl(dev, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime);
 	if (!ret) {
-		old = find(dev, prime.handle);
+		old = tessera_bo_find(dev, prime.handle);
 		if (!old)
 			ret = adopt(new, prime.handle);
 	}
-	pthread_rwlock_unlock(&dev->close_lock);
+	tessera_table_thaw(dev);
 	if (ret || old)
 		tessera_bo_free(new);
 	if (!ret)

@@ -311,6 +311,7 @@ enum tessera_map_flags {
 	TESSERA_MAP_PERSISTENT = 1 << 6, /* jobs may use the object before the unlock */
 	TESSERA_MAP_COHERENT = 1 << 7, /* jobs see CPU writes without an unlock */
 	TESSERA_MAP_DO_NOT_EVICT = 1 << 8, /* -ENOSPC instead of an eviction of the object */
+	TESSERA_MAP_REUSE = 1 << 9, /* with DISCARD_WHOLE: prefer an idle object to a new one */
 };
 
 /*
@@ -323,9 +324,16 @@ enum tessera_map_flags {
  * caller's reference to it is dropped. If the object is shared (dma-buf), the
  * call waits for the jobs instead.
  *
+ * With REUSE the other object may be one that an earlier DISCARD_WHOLE replaced
+ * or returned, that no job uses, and to which the program has kept a reference
+ * (tessera_bo_ref()). *@bo becomes another reference to it. Its contents are
+ * undefined, also for command buffers that name it and were not submitted yet.
+ * The call delays threads that drop last references, while it waits at the limit
+ * of 64 objects. A struct tessera_buffer always reuses its objects.
+ *
  * Errors: -EINVAL: unknown or contradictory flags (DISCARD_* without WRITE or
- * with READ; DISCARD_WHOLE or DO_NOT_EVICT with UNSYNCHRONIZED; UNSYNCHRONIZED
- * with a swizzled layout); -EPERM: no CPU access; -EBUSY: a wait would be needed
+ * with READ; DISCARD_WHOLE or DO_NOT_EVICT with UNSYNCHRONIZED; REUSE without
+ * DISCARD_WHOLE; UNSYNCHRONIZED with a swizzled layout); -EPERM: no CPU access; -EBUSY: a wait would be needed
  * with DONTBLOCK, or another file has locked a swizzled object without
  * ACQUIRE_RANGE; -ENOSPC: the CPU has no view of the object where it is, with
  * DO_NOT_EVICT; -EIO: the object is lost; -EOPNOTSUPP: COHERENT on a device that

@@ -152,7 +152,9 @@ static int mock_lock(struct mock *mock, struct drm_tessera_lock *args)
 	mock->last_lock = *args;
 	if (discard && mock->shared)
 		return EINVAL;
-	if (discard && mock->busy) {
+	if (mock->idle && (args->flags & DRM_TESSERA_LOCK_REUSE)) {
+		args->handle = mock->idle;
+	} else if (discard && mock->busy) {
 		args->handle = ++mock->next_handle;
 		mock->open_handles++;
 	}

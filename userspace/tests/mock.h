@@ -54,6 +54,7 @@ struct mock {
 	unsigned int vm_out_of_memory; /* this many SUBMIT_VM fail with ENOMEM */
 	struct drm_tessera_budget last_budget;
 	bool busy; /* LOCK_DISCARD returns another object */
+	uint32_t idle; /* handle that LOCK_REUSE returns; 0: a new one */
 	bool shared; /* LOCK_DISCARD fails, as for an exported object */
 	uint32_t locks;
 	uint32_t locks2; /* held by LOCK2 */

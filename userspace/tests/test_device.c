@@ -326,12 +326,15 @@ static const struct {
 	  DRM_TESSERA_LOCK_WRITE_ONLY | DRM_TESSERA_LOCK_DISCARD },
 	{ TESSERA_MAP_READ | TESSERA_MAP_DO_NOT_EVICT,
 	  DRM_TESSERA_LOCK_READ_ONLY | DRM_TESSERA_LOCK_DO_NOT_EVICT },
+	{ TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE | TESSERA_MAP_REUSE,
+	  DRM_TESSERA_LOCK_WRITE_ONLY | DRM_TESSERA_LOCK_DISCARD | DRM_TESSERA_LOCK_REUSE },
 };
 
 static const uint32_t bad_map_flags[] = {
 	0,
 	TESSERA_MAP_DONTBLOCK,
-	1 << 9 | TESSERA_MAP_READ,
+	1 << 10 | TESSERA_MAP_READ,
+	TESSERA_MAP_REUSE | TESSERA_MAP_WRITE,
 	TESSERA_MAP_UNSYNCHRONIZED | TESSERA_MAP_DO_NOT_EVICT,
 	TESSERA_MAP_READ | TESSERA_MAP_DISCARD_RANGE,
 	TESSERA_MAP_READ | TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE,
@@ -427,6 +430,52 @@ static void test_lock_discard(void **state)
 	assert_int_equal(tessera_bo_lock(&bo, flags, &p), -ENOMEM);
 	assert_ptr_equal(bo, old);
 	tessera_bo_del(bo);
+}
+
+/*
+ * A lock that reuses an instance gives the object that has its handle. Fails if
+ * one handle gets two objects, or if the caller's reference is not moved.
+ */
+static void test_lock_reuse(void **state)
+{
+	const uint32_t flags = TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE | TESSERA_MAP_REUSE;
+	struct tessera_device *dev = dev_of(state);
+	struct mock *mock = mock_of(state);
+	struct tessera_bo *bo, *first, *second;
+	uint32_t handles = mock->open_handles;
+	void *p;
+
+	assert_int_equal(tessera_bo_new_for(dev, TESSERA_USAGE_STAGING, 4096, NULL, &bo), 0);
+	first = tessera_bo_ref(bo);
+	mock->busy = true;
+	assert_int_equal(tessera_bo_lock(&bo, flags, &p), 0);
+	assert_int_equal(tessera_bo_unlock(bo, flags), 0);
+	assert_ptr_not_equal(bo, first);
+	second = bo;
+	mock->idle = tessera_bo_handle(first);
+	assert_int_equal(tessera_bo_lock(&bo, flags, &p), 0);
+	promise(bo == first, "expected the object that has the handle");
+	assert_int_equal(tessera_bo_unlock(bo, flags), 0);
+	/* The second one had the caller's reference only. */
+	assert_int_equal(mock->open_handles, handles + 1);
+	assert_ptr_not_equal(bo, second);
+	/* Mapping fails: the caller keeps its object. */
+	mock->busy = false;
+	mock->fail_mmap = ENOMEM;
+	assert_int_equal(tessera_bo_lock(&bo, flags, &p), -ENOMEM);
+	assert_ptr_equal(bo, first);
+	assert_int_equal(mock->locks, 0);
+	mock->fail_mmap = 0;
+	/* An object that was exported is waited for. */
+	mock->shared = true;
+	assert_int_equal(tessera_bo_lock(&bo, flags, &p), 0);
+	assert_int_equal(mock->last_lock.flags,
+			 DRM_TESSERA_LOCK_ACQUIRE_RANGE | DRM_TESSERA_LOCK_WRITE_ONLY);
+	assert_int_equal(tessera_bo_unlock(bo, flags), 0);
+	tessera_bo_del(bo);
+	assert_int_equal(mock->open_handles, handles + 1);
+	tessera_bo_del(first);
+	assert_int_equal(mock->open_handles, handles);
 }
 
 /*
@@ -735,6 +784,7 @@ int main(void)
 		TEST(test_bo),
 		TEST(test_lock),
 		TEST(test_lock_discard),
+		TEST(test_lock_reuse),
 		TEST(test_waits_before_access),
 		TEST(test_reserved_fields),
 		TEST(test_submit),

@@ -400,6 +400,97 @@ static void small_buffers(bool vm)
 	client_close(&c);
 }
 
+/* ---- Reused instances ---------------------------------------------------- */
+
+/*
+ * Lock and discard the object while a job uses it, and return the object that
+ * the caller goes on with. Repeats with more work, until the job takes longer
+ * than the lock: another object proves that, and else the timeline.
+ */
+static struct tessera_bo *discard_busy(struct client *c, struct tessera_bo *bo)
+{
+	const uint32_t flags = TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE | TESSERA_MAP_REUSE;
+	struct tessera_bo *old = bo;
+	uint64_t reached;
+	void *p;
+
+	for (uint32_t turns = 1; turns <= 256; turns *= 2) {
+		for (uint32_t i = 0; i < turns; i++) {
+			record_slowly(c, bo, 1);
+			submit(c);
+		}
+		require_ok(tessera_bo_lock(&bo, flags, &p));
+		require_ok(tessera_syncobj_query(c->timeline, &reached));
+		require_ok(tessera_bo_unlock(bo, flags));
+		if (bo != old || (c->vm && reached < c->point))
+			return bo;
+		finish(c);
+	}
+	require(!"the job ends before the lock");
+	return NULL;
+}
+
+/*
+ * A discard takes an idle object that the program has kept, instead of a new
+ * one. Jobs at virtual addresses are not known to the kernel, so an object that
+ * only they use stays.
+ */
+static void reuse_instances(bool vm)
+{
+	struct client c = client_open(vm);
+	struct tessera_bo *first = new_staging(&c, SIZE), *second, *third;
+
+	second = discard_busy(&c, tessera_bo_ref(first));
+	require((second == first) == vm);
+	finish(&c);
+	third = discard_busy(&c, tessera_bo_ref(second));
+	require(third == first);
+	finish(&c);
+	tessera_bo_del(third);
+	tessera_bo_del(second);
+	tessera_bo_del(first);
+	client_close(&c);
+}
+
+/* ---- Placement ----------------------------------------------------------- */
+
+/*
+ * A job that writes finds the object in its write set, at its alignment. The
+ * priority is the one last set.
+ */
+static void placement(bool vm)
+{
+	struct client c = client_open(vm);
+	struct drm_tessera_bo_info info;
+	struct tessera_bo_desc desc;
+	struct tessera_bo *bo;
+	uint32_t vram;
+
+	require_ok(tessera_bo_desc_init(c.dev, &desc, TESSERA_USAGE_TEXTURE, SIZE, NULL));
+	require_ok(tessera_bo_desc_segments(c.dev, &desc, "gart,vram"));
+	vram = tessera_device_segment(c.dev, "vram")->id;
+	desc.alignment = MIB(1);
+	desc.write_set = UINT32_C(1) << vram;
+	desc.priority = DRM_TESSERA_BO_PRIORITY_MIN;
+	for (uint32_t i = 0; i < 3; i++) {
+		require_ok(tessera_bo_new(c.dev, &desc, &bo));
+		require_ok(tessera_bo_info(bo, &info, sizeof(info)));
+		require(info.priority == DRM_TESSERA_BO_PRIORITY_MIN);
+		require_ok(tessera_bo_set_priority(bo, DRM_TESSERA_BO_PRIORITY_MAX));
+		fill(&c, bo, i);
+		finish(&c);
+		require_ok(tessera_bo_info(bo, &info, sizeof(info)));
+		require(info.priority == DRM_TESSERA_BO_PRIORITY_MAX);
+		require(info.segment == vram && info.segment_offset % MIB(1) == 0);
+		tessera_bo_del(bo);
+	}
+	require(tessera_bo_new(c.dev,
+			       &(struct tessera_bo_desc){
+				       .size = SIZE, .supported = 1u << vram, .alignment = 3 },
+			       &bo) == -EINVAL);
+	client_close(&c);
+}
+
 /* ---- List of tests ------------------------------------------------------- */
 
 static const struct test tests[] = {
@@ -409,6 +500,8 @@ static const struct test tests[] = {
 	{ "a timeline is the same in another file", timeline_crosses },
 	{ "the device is opened by its PCI address", by_pci_address },
 	{ "LOCK-3 small buffers are reused after their fences", small_buffers },
+	{ "LOCK-3 a discard takes an idle object again", reuse_instances },
+	{ "SEG-35 SEG-37 SEG-38 alignment, priority and write set", placement },
 };
 
 int main(void)
