@@ -70,7 +70,12 @@ TESSERA_API int tessera_device_new(int fd, struct tessera_device **out);
 TESSERA_API int tessera_device_new_path(const char *path, struct tessera_device **out);
 TESSERA_API int tessera_device_new_pci(const char *name, struct tessera_device **out);
 TESSERA_API int tessera_device_new_first(struct tessera_device **out);
+/* Add a reference; any thread. Returns @dev. */
 TESSERA_API struct tessera_device *tessera_device_ref(struct tessera_device *dev);
+/*
+ * Drop a reference; any thread. The last one, of which objects made of the
+ * device have one each, closes the DRM file.
+ */
 TESSERA_API void tessera_device_del(struct tessera_device *dev);
 
 /* The library's own DRM file. The caller must not close it. */
@@ -200,8 +205,9 @@ TESSERA_API int tessera_bo_desc_init(const struct tessera_device *dev, struct te
 				     const struct tessera_view *view);
 /*
  * Replace the segments of @desc by those in @names, separated by commas,
- * preferred in that order. Jobs may then write the object in all of them. Errors: -ENOENT: no segment of that name; -E2BIG:
- * more than DRM_TESSERA_MAX_PREFERRED.
+ * preferred in that order. Jobs may then write the object in all of them.
+ * Errors, with @desc unchanged: -ENOENT: no segment of that name; -E2BIG: more
+ * than DRM_TESSERA_MAX_PREFERRED.
  */
 TESSERA_API int tessera_bo_desc_segments(const struct tessera_device *dev,
 					 struct tessera_bo_desc *desc, const char *names);
@@ -232,6 +238,7 @@ TESSERA_API int tessera_bo_new_for(struct tessera_device *dev, enum tessera_usag
  */
 TESSERA_API int tessera_bo_from_user(struct tessera_device *dev, void *memory, uint64_t size,
 				     uint32_t flags, struct tessera_bo **out);
+/* Add a reference; any thread. Returns @bo. */
 TESSERA_API struct tessera_bo *tessera_bo_ref(struct tessera_bo *bo);
 /*
  * Drop a reference. The last one unmaps the object and closes its handle. The
@@ -274,7 +281,12 @@ TESSERA_API int tessera_bo_import(struct tessera_device *dev, int fd, struct tes
  */
 TESSERA_API int tessera_bo_export(struct tessera_bo *bo, int *fd);
 
+/*
+ * GEM handle in the library's DRM file, for ioctls of the caller. It is valid
+ * while the object exists. The caller must not close it.
+ */
 TESSERA_API uint32_t tessera_bo_handle(const struct tessera_bo *bo);
+/* Size in bytes, a multiple of the device's page size. */
 TESSERA_API uint64_t tessera_bo_size(const struct tessera_bo *bo);
 /* Current state of the object in the kernel. @size: sizeof(*info). */
 TESSERA_API int tessera_bo_info(struct tessera_bo *bo, struct drm_tessera_bo_info *info,
@@ -405,15 +417,26 @@ TESSERA_API int64_t tessera_deadline(uint64_t relative_ns);
 
 /*
  * A drm_syncobj. A binary one uses point 0, a timeline uses points counting up
- * from 1.
+ * from 1. @signalled: the binary object has a signalled fence from the
+ * beginning; else it has none.
  */
 TESSERA_API int tessera_syncobj_new(struct tessera_device *dev, int signalled,
 				    struct tessera_syncobj **out);
+/* Add a reference; any thread. Returns @obj. */
 TESSERA_API struct tessera_syncobj *tessera_syncobj_ref(struct tessera_syncobj *obj);
+/*
+ * Drop a reference; any thread. The last one closes the handle. Jobs and waits
+ * that name the object go on.
+ */
 TESSERA_API void tessera_syncobj_del(struct tessera_syncobj *obj);
+/* Handle in the library's DRM file. The caller must not close it. */
 TESSERA_API uint32_t tessera_syncobj_handle(const struct tessera_syncobj *obj);
-/* Signal from the CPU. */
+/*
+ * Signal from the CPU: point 0 of a binary object, or a point of a timeline,
+ * above its earlier ones.
+ */
 TESSERA_API int tessera_syncobj_signal(struct tessera_syncobj *obj, uint64_t point);
+/* Drop the fence of a binary object. Waits that began before keep it. */
 TESSERA_API int tessera_syncobj_reset(struct tessera_syncobj *obj);
 /*
  * Wait for a point. The call also waits for a fence that has yet to be
@@ -479,13 +502,19 @@ TESSERA_API int tessera_syncobj_from_fd(struct tessera_device *dev, int fd,
  */
 TESSERA_API int tessera_monitored_new(struct tessera_device *dev, uint64_t value,
 				      struct tessera_monitored **out);
+/* Add a reference; any thread. Returns @fence. */
 TESSERA_API struct tessera_monitored *tessera_monitored_ref(struct tessera_monitored *fence);
+/* Drop a reference; any thread. Jobs still signal the sync object after that. */
 TESSERA_API void tessera_monitored_del(struct tessera_monitored *fence);
 /*
  * Sync object of the fence, for tessera_submit_args. Signalling it with
  * tessera_syncobj_signal() would not update the value in memory.
  */
 TESSERA_API struct tessera_syncobj *tessera_monitored_syncobj(struct tessera_monitored *fence);
+/*
+ * The value in memory, without a system call. Memory that was written before
+ * the value is seen by reads after the call.
+ */
 TESSERA_API uint64_t tessera_monitored_value(const struct tessera_monitored *fence);
 /*
  * Signal from the CPU. If jobs are to signal lower values, it takes effect when
@@ -501,6 +530,7 @@ TESSERA_API int tessera_monitored_wait(struct tessera_monitored *fence, uint64_t
 
 /* A fence stands for the end of one submission. */
 TESSERA_API struct tessera_fence *tessera_fence_ref(struct tessera_fence *fence);
+/* Drop a reference; any thread. The job goes on. */
 TESSERA_API void tessera_fence_del(struct tessera_fence *fence);
 /*
  * Sleep until the job is over. *@job_error (@job_error may be NULL) receives 0
@@ -538,7 +568,12 @@ TESSERA_API int tessera_cmdbuf_new(struct tessera_device *dev, struct tessera_cm
  * objects, see tessera_vm_phase().
  */
 TESSERA_API int tessera_cmdbuf_new_for(struct tessera_context *ctx, struct tessera_cmdbuf **out);
+/* Add a reference; any thread. Returns @cb. */
 TESSERA_API struct tessera_cmdbuf *tessera_cmdbuf_ref(struct tessera_cmdbuf *cb);
+/*
+ * Drop a reference; any thread. The last one drops those to the objects that the
+ * buffer names. Submitted jobs keep what they need.
+ */
 TESSERA_API void tessera_cmdbuf_del(struct tessera_cmdbuf *cb);
 /*
  * Empty the buffer. It keeps its memory for the next use and drops its
@@ -574,6 +609,10 @@ struct tessera_rect {
  */
 TESSERA_API int tessera_cmdbuf_fill(struct tessera_cmdbuf *cb, uint32_t slot,
 				    const struct tessera_rect *rect, uint32_t value);
+/*
+ * Copy @src, without scaling, to (@dst_x, @dst_y). The formats must have the
+ * same texel size. Overlapping rectangles are copied as through a temporary.
+ */
 TESSERA_API int tessera_cmdbuf_copy(struct tessera_cmdbuf *cb, uint32_t dst_slot, uint32_t dst_x,
 				    uint32_t dst_y, uint32_t src_slot,
 				    const struct tessera_rect *src);
@@ -588,6 +627,7 @@ TESSERA_API int tessera_cmdbuf_blit(struct tessera_cmdbuf *cb, uint32_t dst_slot
  */
 TESSERA_API int tessera_cmdbuf_draw(struct tessera_cmdbuf *cb, uint32_t vertex_slot,
 				    uint32_t offset, uint32_t vertices, uint32_t flags);
+/* Write the device clock, 64 bits of nanoseconds, at a byte offset (a multiple of 8). */
 TESSERA_API int tessera_cmdbuf_timestamp(struct tessera_cmdbuf *cb, uint32_t slot, uint32_t offset);
 /* @dwords: even, 2 .. TSR_PKT_MAX_DWORDS. Does not record pending bindings. */
 TESSERA_API int tessera_cmdbuf_nop(struct tessera_cmdbuf *cb, uint32_t dwords);
@@ -619,6 +659,7 @@ struct tessera_stream {
 /* Packets contain addresses: there are no patches and no cuts. */
 #define TESSERA_STREAM_ADDRESSES (1u << 0)
 
+/* Point @stream at the arrays of the buffer. */
 TESSERA_API void tessera_cmdbuf_stream(const struct tessera_cmdbuf *cb,
 				       struct tessera_stream *stream);
 
@@ -698,8 +739,11 @@ TESSERA_API struct tessera_vm *tessera_context_vm(const struct tessera_context *
 /* Whether the context is lost, and why. @size: sizeof(*status). */
 TESSERA_API int tessera_context_status(struct tessera_context *ctx,
 				       struct drm_tessera_context_status *status, size_t size);
+/* Add a reference; any thread. Returns @ctx. */
 TESSERA_API struct tessera_context *tessera_context_ref(struct tessera_context *ctx);
+/* Drop a reference; any thread. Jobs that were submitted still run. */
 TESSERA_API void tessera_context_del(struct tessera_context *ctx);
+/* Id in the library's DRM file, not 0. */
 TESSERA_API uint32_t tessera_context_id(const struct tessera_context *ctx);
 
 /*
@@ -795,8 +839,14 @@ TESSERA_API int tessera_device_watch_budget(struct tessera_device *dev, uint32_t
  * DRM_IOCTL_TESSERA_VM_CREATE.
  */
 TESSERA_API int tessera_vm_new(struct tessera_device *dev, struct tessera_vm **out);
+/* Add a reference; any thread. Returns @vm. */
 TESSERA_API struct tessera_vm *tessera_vm_ref(struct tessera_vm *vm);
+/*
+ * Drop a reference; any thread. The last one, of which contexts and command
+ * buffers have one each, ends all addresses and the residency of its objects.
+ */
 TESSERA_API void tessera_vm_del(struct tessera_vm *vm);
+/* Id in the library's DRM file, not 0. */
 TESSERA_API uint32_t tessera_vm_id(const struct tessera_vm *vm);
 /*
  * Get the address of an object. If the object is not mapped yet, it is mapped
@@ -863,6 +913,7 @@ TESSERA_API int tessera_buffer_new(struct tessera_device *dev, const struct tess
 TESSERA_API int tessera_buffer_new_slices(struct tessera_device *dev,
 					  const struct tessera_bo_desc *desc, uint32_t slices,
 					  struct tessera_buffer **out);
+/* Destroy the buffer, and its objects after the jobs that were submitted before. */
 TESSERA_API void tessera_buffer_del(struct tessera_buffer *buffer);
 /*
  * Object for jobs to bind. It changes when a lock with
@@ -1014,6 +1065,7 @@ TESSERA_API int tessera_surface_desc_init(const struct tessera_device *dev,
 TESSERA_API int tessera_surface_new(struct tessera_device *dev,
 				    const struct tessera_surface_desc *desc,
 				    struct tessera_surface **out);
+/* Add a reference; any thread. Returns @surface. */
 TESSERA_API struct tessera_surface *tessera_surface_ref(struct tessera_surface *surface);
 /*
  * Drop a reference. Deleting a locked surface drops what the CPU has written.
