@@ -32,7 +32,7 @@ WHOLE = "# whole suite"
 # Numbers that have no test yet, each with the reason in a word.
 ABSENT, UNTESTED = "feature not there yet", "no test yet"
 WAITING = {
-    "RES-9..10": ABSENT,
+    "RES-10": ABSENT,
     "RES-12..14": ABSENT,
     "CG-1..3": ABSENT,
     # There is no engine without virtual addresses that jobs of a VM may run on.

@@ -647,7 +647,10 @@ static void storm(void)
 	tsr_close(&dev);
 }
 
-/* Random lists, mappings, moves and jobs, compared with a model. */
+/*
+ * Random lists, mappings, moves and jobs, compared with a model. RES-9: some
+ * mappings are read-only, and EVICT says if no job has written an object.
+ */
 static void random_lists(void)
 {
 	enum {
@@ -660,6 +663,8 @@ static void random_lists(void)
 	struct tsr_vm vm = tsr_vm_open(&dev);
 	struct tsr_bo stage = tsr_vm_stage_new(&vm, KiB(128)), bos[OBJECTS];
 	uint32_t value[OBJECTS] = { 0 }, count[OBJECTS] = { 0 }, faults = 0;
+	bool written[OBJECTS] = { false }; /* by VM jobs, while listed */
+	uint32_t flags[PLACES] = { 0 };
 	int owner[PLACES];
 	uint32_t seed = 7, rounds = tap_slow() ? 150 : 800;
 
@@ -673,7 +678,8 @@ static void random_lists(void)
 		uint64_t at = AT + KiB(128) * place;
 
 		if (kind < 3) {
-			tsr_vm_map(&dev, vm.id, &bos[o], 0, at, KiB(128), 0);
+			flags[place] = ANY(2) ? DRM_TESSERA_VM_BIND_READ_ONLY : 0;
+			tsr_vm_map(&dev, vm.id, &bos[o], 0, at, KiB(128), flags[place]);
 			owner[place] = (int)o;
 		} else if (kind == 3) {
 			tsr_vm_unmap(&dev, vm.id, at, KiB(128));
@@ -682,8 +688,12 @@ static void random_lists(void)
 			tsr_make_resident(&dev, &bos[o], 1);
 			count[o]++;
 		} else if (kind < 8 && count[o]) {
-			tsr_evict(&dev, &bos[o], 1);
+			if (written[o])
+				tsr_evict(&dev, &bos[o], 1);
+			else
+				require_ok(__tsr_evict_unwritten(&dev, &bos[o]));
 			count[o]--;
+			written[o] = written[o] && count[o];
 		} else if (kind == 8) {
 			tsr_evict_set(sets[ANY(ARRAY_SIZE(sets))]);
 		} else {
@@ -701,8 +711,11 @@ static void random_lists(void)
 			continue;
 		}
 		check_at(&vm, &stage, at, KiB(128), value[owner[place]]);
+		if (flags[place])
+			continue;
 		tsr_vm_fill(&vm, at, KiB(128), round + 0x10000);
 		value[owner[place]] = round + 0x10000;
+		written[owner[place]] = true;
 	}
 	require(faults);
 	tsr_close(&dev);
@@ -722,7 +735,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-8 RES-2 a new client gets its share with private objects", newcomer_among_private, 0,
 	  0 },
 	{ "RES-2 a storm of evictions", storm, 0, 0 },
-	{ "RES-2 RES-6 random lists", random_lists, FAULTS, 0 },
+	{ "RES-2 RES-6 RES-9 random lists", random_lists, FAULTS, 0 },
 };
 
 TSR_TEST_MAIN(tests)

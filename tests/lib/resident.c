@@ -94,6 +94,16 @@ int __tsr_evict_one(struct tsr_device *dev, const struct tsr_bo *bo)
 	return __tsr_evict(dev->fd, &bo->handle, 1);
 }
 
+int __tsr_evict_unwritten(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	struct drm_tessera_evict args = {
+		.flags = DRM_TESSERA_EVICT_NOT_WRITTEN,
+		.handles = array_of(&bo->handle, sizeof(bo->handle), 1),
+	};
+
+	return tsr_ioctl(dev->fd, DRM_IOCTL_TESSERA_EVICT, &args);
+}
+
 int __tsr_bring_back(struct tsr_device *dev, struct drm_tessera_make_resident *out)
 {
 	return make_and_wait(dev, NULL, 0, out);

@@ -18,6 +18,8 @@ void tsr_make_resident(struct tsr_device *dev, const struct tsr_bo *bos, uint32_
 void tsr_evict(struct tsr_device *dev, const struct tsr_bo *bos, uint32_t count);
 int __tsr_make_one(struct tsr_device *dev, const struct tsr_bo *bo);
 int __tsr_evict_one(struct tsr_device *dev, const struct tsr_bo *bo);
+/* with DRM_TESSERA_EVICT_NOT_WRITTEN */
+int __tsr_evict_unwritten(struct tsr_device *dev, const struct tsr_bo *bo);
 
 /* Brings back listed objects that were evicted, and waits. @out may be NULL. */
 int __tsr_bring_back(struct tsr_device *dev, struct drm_tessera_make_resident *out);

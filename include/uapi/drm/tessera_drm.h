@@ -1549,6 +1549,9 @@ struct drm_tessera_make_resident {
 	__u32 pad2;
 };
 
+/* jobs of the file's VMs have not written the objects while these were listed */
+#define DRM_TESSERA_EVICT_NOT_WRITTEN	(1U << 0)
+
 /**
  * struct drm_tessera_evict - argument of DRM_IOCTL_TESSERA_EVICT (WDDM: Evict)
  *
@@ -1561,15 +1564,25 @@ struct drm_tessera_make_resident {
  * kernel memory is too short to write page tables, the object stays accessible
  * until it moves.
  *
+ * Moving an object out of memory copies nothing if neither a job nor the CPU can
+ * have written it since it was brought in. Jobs that use virtual addresses count
+ * as writing all listed objects with a mapping that is not READ_ONLY. With
+ * NOT_WRITTEN (WDDM: NotWrittenTo) the caller promises that they have not. The
+ * promise concerns the objects whose count drops to 0, and the time from the
+ * previous count of 0 until the call returns. The kernel knows the writes of the
+ * CPU and of SUBMIT, so these may happen. Writes that break the promise may be
+ * lost.
+ *
  * Errors, with nothing changed:
  *
- * - -EINVAL: @flags or @pad not zero; a stride that is not 4; an object that is
- *   listed fewer times than it is given.
+ * - -EINVAL: unknown flags; non-zero @pad; a stride that is not 4; an object
+ *   that is listed fewer times than it is given; with NOT_WRITTEN, an object
+ *   that another open file lists, too, so that its jobs may have written it.
  * - -ENOENT: unknown handle.
  * - -E2BIG: more than max_allocs handles.
  */
 struct drm_tessera_evict {
-	/** @flags: must be zero */
+	/** @flags: DRM_TESSERA_EVICT_NOT_WRITTEN */
 	__u32 flags;
 	/** @pad: must be zero */
 	__u32 pad;

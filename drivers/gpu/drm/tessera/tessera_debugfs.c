@@ -120,7 +120,7 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 	if (bo->label)
 		drm_printf(p, " label \"%s\"", bo->label);
 	drm_printf(p, "%s%s%s%s%s\n", bo->tables ? " tables" : "",
-		   bo->copy_valid ? " clean" : "",
+		   bo->copy == TESSERA_COPY_VALID ? " clean" : "",
 		   READ_ONCE(bo->locks.held) ? " locked" : "",
 		   tessera_bo_is_immovable(bo) ? " shown" : "",
 		   dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP) ?

@@ -91,7 +91,7 @@ static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_faul
 	tessera_residency_written(bo);
 	/* Prefault only pages that the same window shows. */
 	pages = min_t(u64, tessera_cpu_window_remaining_pages(bo, page), TTM_BO_VM_NUM_PREFAULT);
-	tessera_assert(tessera_bo_device(bo), !bo->copy_valid);
+	tessera_assert(tessera_bo_device(bo), bo->copy == TESSERA_COPY_STALE);
 	tessera_coherence_for_cpu_pages(bo, page, pages, vmf->flags & FAULT_FLAG_WRITE);
 	cpu_fault_trace(bo, vmf, false);
 	*fault = ttm_bo_vm_fault_reserved(vmf, cpu_fault_prot(bo, vmf), pages);

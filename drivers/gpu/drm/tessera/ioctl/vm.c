@@ -244,14 +244,15 @@ int tessera_ioctl_evict(struct drm_device *drm, void *data, struct drm_file *fil
 	u32 *handles = NULL;
 	int ret;
 
-	if (tessera_ioctl_bad(tdev, args->flags || args->pad))
+	if (tessera_ioctl_bad(tdev, args->flags & ~DRM_TESSERA_EVICT_NOT_WRITTEN || args->pad))
 		return -EINVAL;
 	ret = resident_get_handles(tdev, &args->handles, &handles);
 	if (!ret)
 		ret = tessera_work_begin(tdev);
 	if (!ret) {
 		ret = tessera_resident_evict(to_tessera_file(file)->resident, handles,
-					     args->handles.count);
+					     args->handles.count,
+					     args->flags & DRM_TESSERA_EVICT_NOT_WRITTEN);
 		ret = tessera_work_end(tdev, ret);
 	}
 	kvfree(handles);

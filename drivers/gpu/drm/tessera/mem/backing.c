@@ -6,8 +6,8 @@
  *
  * An object that was paged in keeps the pages that it came from, so that its
  * eviction need not allocate, clear and map new ones. These pages are
- * "retained". Their contents are valid only while &tessera_bo.copy_valid is
- * set. Retained pages are freed when the kernel needs memory, and when there
+ * "retained". &tessera_bo.copy tells whether their contents are valid.
+ * Retained pages are freed when the kernel needs memory, and when there
  * are more of them than a limit. The ttm_tt is "empty" after that. TTM does not
  * know this state and still counts the pages as populated.
  *
@@ -626,7 +626,7 @@ void tessera_backing_use(struct tessera_bo *bo)
 /* Frees unused pages that TTM still counts. Returns their number. */
 static unsigned long backing_empty(struct tessera_bo *bo, struct tessera_backing *backing)
 {
-	bo->copy_valid = false;
+	bo->copy = TESSERA_COPY_STALE;
 	backing_drop_list(backing);
 	ttm_pool_free(&bo->tbo.bdev->pool, &backing->base);
 	backing->empty = true;

@@ -275,6 +275,22 @@ struct tessera_bo_dying {
 };
 
 /**
+ * enum tessera_copy - the system pages of an object in a memory segment,
+ * compared with its bytes there
+ */
+enum tessera_copy {
+	/** @TESSERA_COPY_STALE: the pages may hold other bytes */
+	TESSERA_COPY_STALE,
+	/**
+	 * @TESSERA_COPY_DOUBTFUL: the pages hold the same bytes unless a job of
+	 * a VM that lists the object has written it
+	 */
+	TESSERA_COPY_DOUBTFUL,
+	/** @TESSERA_COPY_VALID: the pages, if retained, hold the same bytes */
+	TESSERA_COPY_VALID,
+};
+
+/**
  * struct tessera_bo - a buffer object (WDDM: allocation)
  *
  * A reference is a GEM reference: drm_gem_object_get(&bo->tbo.base). A GEM count
@@ -358,8 +374,8 @@ struct tessera_bo {
 	struct tessera_user *user;
 	/** @tables: page tables of a VM that it holds, freed with it; NULL: it is a client's */
 	struct tessera_pt_mem *tables;
-	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */
-	bool copy_valid;
+	/** @copy: whether an eviction has to copy; under resv */
+	enum tessera_copy copy;
 	/**
 	 * @lost: a move failed. The contents are lost, and its memory may hold
 	 * the data of another object, so it cannot be used any more
@@ -946,6 +962,7 @@ int tessera_residency_lend(struct tessera_bo *bo);
 int tessera_residency_pin(struct tessera_bo *bo);
 void tessera_residency_unpin(struct tessera_bo *bo);
 void tessera_residency_written(struct tessera_bo *bo);
+void tessera_residency_writable(struct tessera_bo *bo);
 void tessera_residency_commit(struct tessera_bo *bo, bool write, u64 stamp);
 u64 tessera_residency_next_stamp(struct tessera_device *tdev);
 

@@ -220,6 +220,15 @@ static int move_in(struct move *move)
 	return move_bytes(move, &src, &dst, bo->pitch);
 }
 
+/*
+ * Whether the pages hold the bytes of memory. After a failed move TTM has freed
+ * the pages. Pages that are not retained are new, so @copy alone is not enough.
+ */
+static bool has_copy(struct tessera_bo *bo)
+{
+	return bo->copy == TESSERA_COPY_VALID && tessera_backing_is_retained(bo);
+}
+
 /* Evicts without a copy, because the pages hold the same bytes as memory. */
 static int move_keep_copy(struct move *move)
 {
@@ -235,11 +244,7 @@ static int move_out_bytes(struct move *move)
 	struct tessera_bo *bo = move->bo;
 	struct place src, dst;
 
-	/*
-	 * After a failed move TTM has freed the pages. Pages that are not
-	 * retained are new, so copy_valid alone is not enough.
-	 */
-	if (bo->copy_valid && tessera_backing_is_retained(bo))
+	if (has_copy(bo))
 		return move_keep_copy(move);
 
 	src = place_memory(move, move->from, move->from_placement);
@@ -254,8 +259,7 @@ static int move_out_bytes(struct move *move)
  */
 static bool may_drop(struct tessera_bo *bo)
 {
-	return bo->tables || (tessera_bo_is_offered(bo) &&
-			      !(bo->copy_valid && tessera_backing_is_retained(bo)));
+	return bo->tables || (tessera_bo_is_offered(bo) && !has_copy(bo));
 }
 
 /* Gives up the old placement without a copy. */
@@ -357,9 +361,12 @@ static void move_finish_page_in(struct move *move, struct dma_fence *fence,
 	if (list_empty(&bo->sharing.lendings))
 		bo->tbo.ttm->page_flags &= ~TTM_TT_FLAG_ZERO_ALLOC;
 	move_finish_pipelined(move, fence, new_mem);
-	/* Jobs of a VM do not declare which objects they write. */
-	bo->copy_valid = had_pages && !bo->tables && !tessera_bo_is_in_vm(bo) &&
-			 READ_ONCE(tessera_bo_device(bo)->retain->keep_copy);
+	/*
+	 * No page table points to the object now, and the jobs that could use
+	 * earlier ones have ended before the batch.
+	 */
+	bo->copy = had_pages && !bo->tables && READ_ONCE(tessera_bo_device(bo)->retain->keep_copy) ?
+			   TESSERA_COPY_VALID : TESSERA_COPY_STALE;
 }
 
 static void move_finish(struct move *move, struct dma_fence *fence, struct ttm_resource *new_mem)
@@ -372,7 +379,7 @@ static void move_finish(struct move *move, struct dma_fence *fence, struct ttm_r
 	move_finish_pipelined(move, fence, new_mem);
 	if (!tessera_segment_is_vram(move->to)) {
 		tessera_backing_use(move->bo);
-		move->bo->copy_valid = false;
+		move->bo->copy = TESSERA_COPY_STALE;
 	}
 	if (move->dropped)
 		move->bo->offer.lost = tessera_bo_is_offered(move->bo);
@@ -420,8 +427,7 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 	if (move->to)
 		return -EBUSY;
 
-	if (tessera_segment_is_vram(move->from) &&
-	    !(bo->copy_valid && tessera_backing_is_retained(bo))) {
+	if (tessera_segment_is_vram(move->from) && !has_copy(bo)) {
 		if (tessera_bo_is_offered(bo))
 			bo->offer.lost = true;
 		else if (!bo->tables && (!bo->redrawn || !bo->tbo.ttm || move_clear(move)))
@@ -430,7 +436,7 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 	tessera_bo_device(bo)->upcalls->remap_drop(bo);
 	to_tessera_placement(bo->tbo.resource)->declared = false;
 	tessera_backing_use(bo);
-	bo->copy_valid = false;
+	bo->copy = TESSERA_COPY_STALE;
 	ttm_bo_move_null(&bo->tbo, new_mem);
 
 	return 0;

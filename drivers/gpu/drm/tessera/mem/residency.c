@@ -647,7 +647,23 @@ void tessera_residency_unpin(struct tessera_bo *bo)
 void tessera_residency_written(struct tessera_bo *bo)
 {
 	dma_resv_assert_held(bo->tbo.base.resv);
-	bo->copy_valid = false;
+	bo->copy = TESSERA_COPY_STALE;
+}
+
+/**
+ * tessera_residency_writable() - cast doubt on the copy of an object that page
+ * tables let jobs write
+ * @bo: the object, reservation held
+ *
+ * Jobs of a VM do not report writes. The doubt lasts until the object is paged
+ * in again, even if the page tables change before. Only the client that lists
+ * the object knows better (tessera_resident_evict()).
+ */
+void tessera_residency_writable(struct tessera_bo *bo)
+{
+	dma_resv_assert_held(bo->tbo.base.resv);
+	if (bo->copy == TESSERA_COPY_VALID)
+		bo->copy = TESSERA_COPY_DOUBTFUL;
 }
 
 /**

@@ -232,7 +232,7 @@ static int bo_move_out(struct tessera_bo *bo)
 	int ret;
 
 	tessera_bo_make_movable(bo);
-	bo->copy_valid = false;
+	bo->copy = TESSERA_COPY_STALE;
 	if (!bo->sharing.dmabuf && !bo->pins && !bo->sharing.lent &&
 	    dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP))
 		return tessera_bo_drop_pages(bo, &ctx);

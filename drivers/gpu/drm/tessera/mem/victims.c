@@ -102,7 +102,8 @@ static void block_fill(struct tessera_manager *mgr, struct tessera_block *block,
 	block->last_use = READ_ONCE(block->bo->last_use);
 	block->offer = READ_ONCE(block->bo->offer.priority);
 	block->priority = READ_ONCE(block->bo->priority);
-	block->clean = READ_ONCE(block->bo->copy_valid) || block->offer || block->bo->tables;
+	block->clean = READ_ONCE(block->bo->copy) == TESSERA_COPY_VALID || block->offer ||
+		       block->bo->tables;
 }
 
 /**

@@ -84,7 +84,7 @@ static void model_alloc(struct tessera_split_model *model, u32 index,
 	alloc->supported = tessera_bo_allowed(bo, tessera_request_writes(req, index));
 	if (tessera_request_writes(req, index))
 		alloc->flags |= TESSERA_SPLIT_ALLOC_WRITTEN;
-	if (READ_ONCE(bo->copy_valid))
+	if (READ_ONCE(bo->copy) == TESSERA_COPY_VALID)
 		alloc->flags |= TESSERA_SPLIT_ALLOC_CLEAN;
 	if (READ_ONCE(req->tdev->retain->keep_copy))
 		alloc->flags |= TESSERA_SPLIT_ALLOC_KEEP_COPY;

@@ -443,16 +443,13 @@ static int step_map(struct drm_gpuva_op *step, void *priv)
 		if (op->bo->user)
 			tessera_user_vm_join(&to_tessera_vm_bo(op->vm_bo)->user, op->bo->user,
 					     &bind->vm->pts->jobs);
-		/*
-		 * Jobs of a VM do not report writes, so the copy in system
-		 * memory is stale from now on.
-		 */
-		op->bo->copy_valid = false;
 	}
 	if (op_source(op, &source)) {
 		tessera_page_tables_map(bind->vm->pts, op->args->address, op->args->range, &source);
 		if (op->bo)
 			tessera_vm_bo_show(op->vm_bo, true);
+		if (op->bo && (source.bits & TSR_PTE_WRITE))
+			tessera_residency_writable(op->bo);
 	}
 
 	return 0;

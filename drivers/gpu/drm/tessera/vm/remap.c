@@ -363,6 +363,8 @@ static int map_all(struct drm_gpuvm_bo *vm_bo)
 		if (ret)
 			break;
 		tessera_page_tables_map(pts_of(vm_bo), va->va.addr, va->va.range, &source);
+		if (source.bits & TSR_PTE_WRITE)
+			tessera_residency_writable(bo);
 	}
 	if (ret)
 		unmap_all(vm_bo);
@@ -570,14 +572,18 @@ int tessera_remap_show(struct tessera_resident_set *set, struct tessera_bo **bos
  * @num: number of objects
  *
  * Takes effect after the queued jobs. If there is no memory for the batch,
- * objects stay mapped until they move.
+ * objects stay mapped until they move, and count as written.
  */
 void tessera_remap_hide(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
 {
 	int ret = show_all(set, bos, num, false);
+	u32 i;
 
-	if (ret)
-		drm_dbg(&set->tdev->drm, "what was evicted can still be reached: %d\n", ret);
+	if (!ret)
+		return;
+	drm_dbg(&set->tdev->drm, "what was evicted can still be reached: %d\n", ret);
+	for (i = 0; i < num; i++)
+		tessera_residency_written(bos[i]);
 }
 
 /**

@@ -134,6 +134,9 @@ bool tessera_residency_entry_drop(struct tessera_residency_entry *entry, u64 cou
 	if (entry->count)
 		return false;
 
+	/* Later entries cannot vouch for the jobs of this one. */
+	if (bo->copy == TESSERA_COPY_DOUBTFUL)
+		tessera_residency_written(bo);
 	/* Jobs do not report the objects they use: assume use until now. */
 	WRITE_ONCE(bo->last_use, tessera_residency_next_stamp(tessera_bo_device(bo)));
 	if (!bo->residency.num)
@@ -291,12 +294,6 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_residency_entry_moves);
  */
 void tessera_residency_entry_moved(struct tessera_bo *bo)
 {
-	/*
-	 * VM jobs do not report writes: assume that they write the object at
-	 * its new place.
-	 */
-	if (!list_empty(&bo->residency.entries) && tessera_residency_entry_writes(bo))
-		tessera_residency_written(bo);
 	tessera_residency_entry_settle(bo);
 }
 

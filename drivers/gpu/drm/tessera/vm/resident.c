@@ -150,14 +150,20 @@ static int make_collect(struct make *make, const struct tessera_bos *asked)
 
 /*
  * Lower each count by one. Move the objects that are not listed any more to the
- * front of @bos, and return their number.
+ * front of @bos, and return their number. With @unwritten, the client promises
+ * that its jobs have not written them.
  */
-static u32 drop_bos(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
+static u32 drop_bos(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num,
+		    bool unwritten)
 {
+	struct tessera_residency_entry *entry;
 	u32 i, gone = 0;
 
 	for (i = 0; i < num; i++) {
-		if (!tessera_residency_entry_drop(tessera_residency_entry_find(set, bos[i]), 1))
+		entry = tessera_residency_entry_find(set, bos[i]);
+		if (unwritten && entry->count == 1 && bos[i]->copy == TESSERA_COPY_DOUBTFUL)
+			bos[i]->copy = TESSERA_COPY_VALID;
+		if (!tessera_residency_entry_drop(entry, 1))
 			continue;
 		swap(bos[gone], bos[i]);
 		gone++;
@@ -174,7 +180,7 @@ static void make_unlist(struct make *make, u32 end)
 {
 	struct tessera_bo **bos = make->bos.bos + make->num_back;
 
-	tessera_remap_hide(make->set, bos, drop_bos(make->set, bos, end - make->num_back));
+	tessera_remap_hide(make->set, bos, drop_bos(make->set, bos, end - make->num_back, false));
 }
 
 static int make_list(struct make *make)
@@ -234,7 +240,7 @@ static int make_place(struct make *make, u32 index)
 
 	ret = tessera_residency_validate(bo, tessera_residency_entry_writes(bo), &make->rules);
 	if (!ret)
-		tessera_residency_commit(bo, tessera_residency_entry_writes(bo), make->stamp);
+		tessera_residency_commit(bo, false, make->stamp);
 
 	return ret;
 }
@@ -694,8 +700,12 @@ int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, 
 
 /* ---- Evicting ------------------------------------------------------------ */
 
-/* Return -EINVAL if an object is named more often than it is listed. */
-static int evict_check(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
+/*
+ * Return -EINVAL if an object is named more often than it is listed, or if the
+ * caller promises what it cannot know, because another client lists the object.
+ */
+static int evict_check(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num,
+		       bool unwritten)
 {
 	struct tessera_residency_entry *entry;
 	u32 i;
@@ -703,7 +713,9 @@ static int evict_check(struct tessera_resident_set *set, struct tessera_bo **bos
 
 	for (i = 0; i < num; i++) {
 		entry = tessera_residency_entry_find(set, bos[i]);
-		if (tessera_ioctl_bad(set->tdev, !entry || !entry->count)) {
+		if (tessera_ioctl_bad(set->tdev, !entry || !entry->count ||
+				      (unwritten &&
+				       !list_is_singular(&bos[i]->residency.entries)))) {
 			ret = -EINVAL;
 			break;
 		}
@@ -720,6 +732,8 @@ static int evict_check(struct tessera_resident_set *set, struct tessera_bo **bos
  * @set: residency list of the caller
  * @handles: handles of the objects
  * @num: number of handles
+ * @unwritten: jobs of the file's VMs have not written the objects while these
+ * were listed
  *
  * The objects stay in place until another client needs the space. Called
  * between tessera_work_begin() and tessera_work_end().
@@ -727,7 +741,8 @@ static int evict_check(struct tessera_resident_set *set, struct tessera_bo **bos
  * Return: 0, or one of the errors of &struct drm_tessera_evict with nothing
  * changed.
  */
-int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles, u32 num)
+int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles, u32 num,
+			   bool unwritten)
 {
 	struct tessera_bos asked;
 	int ret;
@@ -735,9 +750,10 @@ int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles,
 	ret = tessera_bos_lookup(&asked, set->file, handles, sizeof(*handles), num) ?:
 	      tessera_bos_lock(&asked);
 	if (!ret) {
-		ret = evict_check(set, asked.bos, num);
+		ret = evict_check(set, asked.bos, num, unwritten);
 		if (!ret)
-			tessera_remap_hide(set, asked.bos, drop_bos(set, asked.bos, num));
+			tessera_remap_hide(set, asked.bos,
+					   drop_bos(set, asked.bos, num, unwritten));
 		drm_exec_fini(&asked.exec);
 	}
 	tessera_bos_put(&asked);

@@ -628,7 +628,8 @@ struct tessera_resident_answer {
 
 int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, u32 num,
 			  struct tessera_resident_answer *answer);
-int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles, u32 num);
+int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles, u32 num,
+			   bool unwritten);
 int tessera_resident_ready(struct tessera_resident_set *set);
 int tessera_resident_rebind_userptr(struct tessera_page_tables *pts);
 
