@@ -35,9 +35,6 @@ WAITING = {
     "RES-10": ABSENT,
     "RES-12..14": ABSENT,
     "CG-1..3": ABSENT,
-    # There is no engine without virtual addresses that jobs of a VM may run on.
-    "ERR-21": ABSENT,
-    "MODEL-8": ABSENT,  # Paging works on segment addresses in both models.
 }
 
 REQUIREMENT = re.compile(r"^- \*\*([A-Z]+)-(\d+)\*\*|^\| ([A-Z]+)-(\d+) \|", re.M)

@@ -327,6 +327,68 @@ static void shared(void)
 	tsr_close(&s.dev);
 }
 
+static const char *const kinds[] = { "transfer", "mark", "map", "unmap", "discard", "fill" };
+
+/* Bytes of each kind of paging operation on the object while it leaves and returns. */
+static void cycle(struct scene *s, bool patched, uint64_t bytes[ARRAY_SIZE(kinds)])
+{
+	struct tsr_trace trace;
+	uint32_t id = 0;
+
+	tsr_trace_start("paging_op", NULL);
+	tsr_evict_set(s->set);
+	if (patched)
+		tsr_gpu_touch(&s->dev, s->vm.patched, &s->bo);
+	else
+		read_back(s, 1);
+	trace = tsr_trace_stop();
+	/* only this object has contents in the segment */
+	tsr_trace_for_each(&trace, "paging_op", ev) {
+		if (tsr_event_is(ev, "kind", "transfer"))
+			id = (uint32_t)tsr_event_u64(ev, "bo");
+	}
+	require(id);
+	for (uint32_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		bytes[i] = tsr_trace_paged(&trace, kinds[i], id);
+	tsr_trace_free(&trace);
+}
+
+/*
+ * MODEL-8: paging moves an object with the same operations, at segment
+ * addresses, in both models. At virtual addresses it also updates page tables
+ * and flushes TLBs.
+ */
+static void same_operations(void)
+{
+	uint64_t patched[ARRAY_SIZE(kinds)], vm[ARRAY_SIZE(kinds)];
+	struct tsr_bo other;
+	struct scene s;
+
+	scene_open(&s);
+	tsr_gpu_fill(&s.dev, s.vm.patched, &s.bo, 1);
+	cycle(&s, true, patched);
+	tsr_gpu_fill(&s.dev, s.vm.patched, &s.bo, 1);
+	map(&s, 0);
+	tsr_make_resident(&s.dev, &s.bo, 1);
+	read_back(&s, 1);
+	cycle(&s, false, vm);
+	require_eq(patched[0], 2 * SIZE);
+	for (uint32_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		require_msg(vm[i] == patched[i],
+			    "expected %llu bytes of \"%s\" at virtual addresses, as with lists, "
+			    "seen %llu",
+			    (unsigned long long)patched[i], kinds[i], (unsigned long long)vm[i]);
+	/* the addresses, just used, get another object: no translation may be old */
+	other = tsr_bo_new(&s.dev, SIZE, s.set, 0);
+	tsr_gpu_fill(&s.dev, s.vm.patched, &other, 2);
+	tsr_make_resident(&s.dev, &other, 1);
+	for (uint32_t i = 0; i < 4; i++) {
+		tsr_vm_map(&s.dev, s.vm.id, i % 2 ? &s.bo : &other, 0, AT, SIZE, 0);
+		read_back(&s, i % 2 ? 1 : 2);
+	}
+	tsr_close(&s.dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "RES-9 read-only mappings: an eviction copies nothing", read_only, 0, 0 },
 	{ "RES-9 a read-only object: an eviction copies nothing", read_only_object, 0, 0 },
@@ -334,6 +396,7 @@ static const struct tap_test tests[] = {
 	{ "RES-9 a mapping becomes read-only with a job in flight", in_flight, 0, 0 },
 	{ "RES-9 EVICT with NOT_WRITTEN", not_written, 0, 0 },
 	{ "RES-9 NOT_WRITTEN and other clients", shared, 0, 0 },
+	{ "MODEL-8 the same paging operations in both models", same_operations, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)
