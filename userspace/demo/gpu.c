@@ -356,6 +356,23 @@ static int make_variants(struct gpu *gpu, const struct scene *scene)
 	return ret;
 }
 
+/*
+ * The scene only reads the textures, so that nothing is copied when they make
+ * way for each other (RES-9).
+ */
+static int protect_textures(struct gpu *gpu, const struct scene *scene)
+{
+	struct tessera_vm *vm = gpu->worker.vm;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < scene->num_textures && vm && !ret; i++) {
+		if (scene->textures[i].way == WAY_JOBS)
+			ret = tessera_vm_protect(vm, gpu->textures[i].bo,
+						 DRM_TESSERA_VM_BIND_READ_ONLY);
+	}
+	return ret ? complain("read-only textures", ret) : 0;
+}
+
 int gpu_prepare(struct gpu *gpu, const struct scene *scene, struct summary *summary)
 {
 	uint64_t start = now_ns(), upload_bytes;
@@ -383,6 +400,8 @@ int gpu_prepare(struct gpu *gpu, const struct scene *scene, struct summary *summ
 		return ret;
 	start = now_ns();
 	ret = make_variants(gpu, scene);
+	if (!ret)
+		ret = protect_textures(gpu, scene);
 	summary->phase_ns[PHASE_VARIANTS] = now_ns() - start;
 	return ret;
 }

@@ -74,9 +74,10 @@ int tessera_device_make_resident(struct tessera_device *dev, struct tessera_bo *
 	return ret;
 }
 
-int tessera_device_evict(struct tessera_device *dev, struct tessera_bo *const *bos, uint32_t count)
+static int evict(struct tessera_device *dev, struct tessera_bo *const *bos, uint32_t count,
+		 uint32_t flags)
 {
-	struct drm_tessera_evict args = { 0 };
+	struct drm_tessera_evict args = { .flags = flags };
 	uint32_t *handles;
 	int ret;
 
@@ -87,6 +88,17 @@ int tessera_device_evict(struct tessera_device *dev, struct tessera_bo *const *b
 	ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_EVICT, &args);
 	tessera_free(dev, handles);
 	return ret;
+}
+
+int tessera_device_evict(struct tessera_device *dev, struct tessera_bo *const *bos, uint32_t count)
+{
+	return evict(dev, bos, count, 0);
+}
+
+int tessera_device_evict_unwritten(struct tessera_device *dev, struct tessera_bo *const *bos,
+				   uint32_t count)
+{
+	return evict(dev, bos, count, DRM_TESSERA_EVICT_NOT_WRITTEN);
 }
 
 int tessera_device_budget(struct tessera_device *dev, uint32_t segments,

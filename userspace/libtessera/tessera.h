@@ -811,6 +811,13 @@ TESSERA_API int tessera_device_make_resident(struct tessera_device *dev,
  */
 TESSERA_API int tessera_device_evict(struct tessera_device *dev, struct tessera_bo *const *bos,
 				     uint32_t count);
+/*
+ * The same, with the promise of DRM_TESSERA_EVICT_NOT_WRITTEN: jobs of the
+ * program's VMs have not written the objects while these were listed. Errors:
+ * also -EINVAL: another client lists an object, too.
+ */
+TESSERA_API int tessera_device_evict_unwritten(struct tessera_device *dev,
+					       struct tessera_bo *const *bos, uint32_t count);
 /* Budget of a set of segments. @size: sizeof(*budget). */
 TESSERA_API int tessera_device_budget(struct tessera_device *dev, uint32_t segments,
 				      struct drm_tessera_budget *budget, size_t size);
@@ -856,6 +863,13 @@ TESSERA_API uint32_t tessera_vm_id(const struct tessera_vm *vm);
  * those of DRM_IOCTL_TESSERA_VM_BIND.
  */
 TESSERA_API int tessera_vm_bind(struct tessera_vm *vm, struct tessera_bo *bo, uint64_t *address);
+/*
+ * Map a mapped object again with other flags, DRM_TESSERA_VM_BIND_READ_ONLY or
+ * 0, for the jobs that are submitted later. Its address stays. The eviction of
+ * an object that jobs can only read copies nothing. Errors: -EINVAL: not mapped;
+ * those of DRM_IOCTL_TESSERA_VM_BIND.
+ */
+TESSERA_API int tessera_vm_protect(struct tessera_vm *vm, struct tessera_bo *bo, uint32_t flags);
 /*
  * Unmap an object and remove it from the residency list. No other thread may
  * bind it or make it resident at the same time. Errors: -EINVAL: not mapped.

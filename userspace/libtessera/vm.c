@@ -153,16 +153,14 @@ struct tessera_mapping *tessera_vm_find(struct tessera_vm *vm, const struct tess
 	return NULL;
 }
 
-static int mapping_map(struct tessera_mapping *mapping)
+static int mapping_map(struct tessera_mapping *mapping, uint32_t flags)
 {
-	const struct tessera_bo *bo = mapping->bo;
 	const struct drm_tessera_vm_bind_op op = {
 		.op = DRM_TESSERA_VM_BIND_MAP,
-		.flags = bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY ? DRM_TESSERA_VM_BIND_READ_ONLY
-								  : 0,
-		.handle = bo->handle,
+		.flags = flags,
+		.handle = mapping->bo->handle,
 		.address = mapping->range->start,
-		.range = bo->size,
+		.range = mapping->bo->size,
 	};
 
 	return vm_bind(mapping->vm, &op);
@@ -199,7 +197,9 @@ static int vm_bind_locked(struct tessera_vm *vm, struct tessera_bo *bo, uint64_t
 		mapping = mapping_new(vm, bo);
 		if (!mapping)
 			return -ENOMEM;
-		ret = mapping_map(mapping);
+		ret = mapping_map(mapping, bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY
+						   ? DRM_TESSERA_VM_BIND_READ_ONLY
+						   : 0);
 		if (ret) {
 			mapping_free(mapping, true);
 			return ret;
@@ -217,6 +217,18 @@ int tessera_vm_bind(struct tessera_vm *vm, struct tessera_bo *bo, uint64_t *addr
 		return -EXDEV;
 	pthread_mutex_lock(&vm->dev->vm_lock);
 	ret = vm_bind_locked(vm, bo, address);
+	pthread_mutex_unlock(&vm->dev->vm_lock);
+	return ret;
+}
+
+int tessera_vm_protect(struct tessera_vm *vm, struct tessera_bo *bo, uint32_t flags)
+{
+	struct tessera_mapping *mapping;
+	int ret;
+
+	pthread_mutex_lock(&vm->dev->vm_lock);
+	mapping = tessera_vm_find(vm, bo);
+	ret = mapping ? mapping_map(mapping, flags) : -EINVAL;
 	pthread_mutex_unlock(&vm->dev->vm_lock);
 	return ret;
 }

@@ -47,7 +47,11 @@ static void test_make_resident(void **state)
 	assert_int_equal(mock->last_resident.syncs.count, 0);
 	assert_int_equal(tessera_device_evict(dev, bos, 2), 0);
 	assert_int_equal(mock->last_evict.handles.count, 2);
+	assert_int_equal(mock->last_evict.flags, 0);
 	assert_int_equal(mock->last_handles[1], tessera_bo_handle(bos[1]));
+	assert_int_equal(tessera_device_evict_unwritten(dev, bos, 1), 0);
+	assert_int_equal(mock->last_evict.handles.count, 1);
+	assert_int_equal(mock->last_evict.flags, DRM_TESSERA_EVICT_NOT_WRITTEN);
 
 	tessera_syncobj_del(signal.obj);
 	tessera_bo_del(bos[0]);

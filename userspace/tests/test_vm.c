@@ -153,6 +153,30 @@ static void test_addresses(void **state)
 	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_VM_BIND), 0);
 }
 
+/* RES-9: a mapping becomes read-only, and writable again, at its address. */
+static void test_protect(void **state)
+{
+	const uint32_t read_only = DRM_TESSERA_VM_BIND_READ_ONLY;
+	struct mock *mock = mock_of(state);
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_bo *bo = mock_bo(dev_of(state), 8192);
+	uint64_t at;
+
+	assert_int_equal(tessera_vm_protect(vm, bo, read_only), -EINVAL);
+	at = address_in(vm, bo);
+	assert_int_equal(mock->last_bind.flags, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(tessera_vm_protect(vm, bo, i ? 0 : read_only), 0);
+		assert_int_equal(mock->last_bind.op, DRM_TESSERA_VM_BIND_MAP);
+		assert_int_equal(mock->last_bind.flags, i ? 0 : read_only);
+		assert_int_equal(mock->last_bind.handle, tessera_bo_handle(bo));
+		assert_int_equal(mock->last_bind.address, at);
+		assert_int_equal(mock->last_bind.range, 8192);
+	}
+	tessera_bo_del(bo);
+	tessera_vm_del(vm);
+}
+
 static void test_bind_fails(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -686,6 +710,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_private, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_addresses, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_protect, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_bind_fails, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_new_fails, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_stream, mock_setup, mock_teardown),
