@@ -23,6 +23,7 @@ groups=(
 	"vram-size=1M,vram-hidden-size=4M,gart-size=32M,x-render-delay-us=100000,preemption=on: client_memory"
 	"vram-size=1M,vram-hidden-size=4M,gart-size=32M,x-render-delay-us=100000,preemption=off: long_queue"
 	"preemption=on,x-render-delay-us=1000000: destroy_scaling submit_many_fences"
+	"vram-size=8M,vram-hidden-size=16M: vm_clean_evict"
 	"vram-size=4M,vram-hidden-size=256M: many_objects kill_submit"
 	"vram-size=4M,vram-hidden-size=264M: evict_many_blocks"
 	"outputs=1: flip_rate dumb_write dumb_cycle screen_update vblank_jitter"

@@ -91,6 +91,7 @@ void trace_begin(void);
 void trace_empty(void);
 void trace_end(void);
 uint64_t traced_bytes(void); /* since trace_empty() */
+uint64_t traced_bytes_out(void); /* only to system memory */
 void bench_moves(void);
 void bench_oversubscribed(void);
 void bench_many_objects(void);
@@ -123,6 +124,7 @@ void bench_bind_4k(void);
 void bench_bind_2m(void);
 void bench_residency_cycle(void);
 void bench_vm_fill(void);
+void bench_vm_clean_evict(void);
 /* limits.c */
 void bench_client_memory(void);
 /* kill.c */

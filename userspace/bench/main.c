@@ -51,6 +51,7 @@ static const struct {
 	{ "bind_2m", bench_bind_2m },
 	{ "residency_cycle", bench_residency_cycle },
 	{ "vm_fill", bench_vm_fill },
+	{ "vm_clean_evict", bench_vm_clean_evict },
 	{ "client_memory", bench_client_memory },
 	{ "kill_submit", bench_kill_submit },
 	{ "flip_rate", bench_flip_rate },

@@ -135,7 +135,7 @@ void trace_end(void)
 	trace_write("events/tessera/tessera_paging_op/enable", "0");
 }
 
-uint64_t traced_bytes(void)
+static uint64_t traced_bytes_with(const char *word)
 {
 	FILE *f = fopen(TRACING "trace", "re");
 	char line[512];
@@ -145,13 +145,23 @@ uint64_t traced_bytes(void)
 		die(TRACING "trace", -errno);
 	while (fgets(line, sizeof(line), f)) {
 		const char *op = strstr(line, "tessera_paging_op: kind=transfer");
-		const char *field = op ? strstr(op, " size=") : NULL;
+		const char *field = op && strstr(op, word) ? strstr(op, " size=") : NULL;
 
 		if (field && sscanf(field, " size=%" SCNu64, &size) == 1)
 			bytes += size;
 	}
 	fclose(f);
 	return bytes;
+}
+
+uint64_t traced_bytes(void)
+{
+	return traced_bytes_with("");
+}
+
+uint64_t traced_bytes_out(void)
+{
+	return traced_bytes_with(" dst=0:");
 }
 
 static void record_round(struct tessera_bo **bos, uint32_t value)

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define PAGE UINT64_C(4096)
 #define LARGE (2 * MIB)
@@ -582,4 +585,49 @@ void bench_vm_fill(void)
 	print_row(&row);
 	space_close(&space);
 	free(fill);
+}
+
+/* ---- vm_clean_evict ------------------------------------------------------ */
+
+/* Bytes that the demo pages out. Its textures take four times the video memory. */
+static double demo_bytes_out(const char *model)
+{
+	char *const args[] = { "tessera-demo",	  "--model", (char *)model,
+			       "--oversubscribe", "4",	     "--output",
+			       "/tmp/demo-bench", NULL };
+	int status;
+	pid_t pid;
+
+	if (mkdir("/tmp/demo-bench", 0700) && errno != EEXIST)
+		die("/tmp/demo-bench", -errno);
+	trace_empty();
+	pid = fork();
+	if (pid < 0)
+		die("fork", -errno);
+	if (!pid) {
+		(void)dup2(STDERR_FILENO, STDOUT_FILENO);
+		execvp(args[0], args);
+		_exit(127);
+	}
+	if (waitpid(pid, &status, 0) != pid || status)
+		die("tessera-demo", -EIO);
+	return traced_bytes_out();
+}
+
+/*
+ * What the upload and the variants write is paged out once in both models. The
+ * scene then only reads the textures.
+ */
+void bench_vm_clean_evict(void)
+{
+	struct row row = { "vm_clean_evict", "B", "lower", .goal = 1.05 };
+
+	trace_begin();
+	for (int i = 0; i < 3; i++) {
+		double patched = demo_bytes_out("patched");
+
+		sample(&row, demo_bytes_out("vm"), patched);
+	}
+	trace_end();
+	print_row(&row);
 }
