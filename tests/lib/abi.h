@@ -144,6 +144,6 @@ _Static_assert(DRM_TESSERA_IOCTL_LAST == DRM_TESSERA_BUDGET, "a row for the new 
 	X(SUBMIT_VM, 0x40286463)                                                                   \
 	X(MAKE_RESIDENT, 0xc0406464)                                                               \
 	X(EVICT, 0x40186465)                                                                       \
-	X(BUDGET, 0xc0306466)
+	X(BUDGET, 0xc0386466)
 
 #endif /* TSR_ABI_H */
