@@ -402,14 +402,25 @@ static void small_buffers(bool vm)
 
 /* ---- Reused instances ---------------------------------------------------- */
 
+static bool is_coherent(struct client *c)
+{
+	struct drm_tessera_query_device info;
+
+	require_ok(tessera_device_refresh(c->dev, &info, sizeof(info)));
+	return info.caps & DRM_TESSERA_CAP_IO_COHERENT;
+}
+
 /*
  * Lock and discard the object while a job uses it, and return the object that
  * the caller goes on with. Repeats with more work, until the job takes longer
- * than the lock: another object proves that, and else the timeline.
+ * than the lock: another object proves that, and else the timeline. Jobs at
+ * virtual addresses do not delay the lock. Without coherent caches they must not
+ * write the object meanwhile, so they end before.
  */
 static struct tessera_bo *discard_busy(struct client *c, struct tessera_bo *bo)
 {
 	const uint32_t flags = TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE | TESSERA_MAP_REUSE;
+	bool waits = c->vm && !is_coherent(c);
 	struct tessera_bo *old = bo;
 	uint64_t reached;
 	void *p;
@@ -419,10 +430,12 @@ static struct tessera_bo *discard_busy(struct client *c, struct tessera_bo *bo)
 			record_slowly(c, bo, 1);
 			submit(c);
 		}
+		if (waits)
+			finish(c);
 		require_ok(tessera_bo_lock(&bo, flags, &p));
 		require_ok(tessera_syncobj_query(c->timeline, &reached));
 		require_ok(tessera_bo_unlock(bo, flags));
-		if (bo != old || (c->vm && reached < c->point))
+		if (bo != old || waits || (c->vm && reached < c->point))
 			return bo;
 		finish(c);
 	}
