@@ -361,6 +361,12 @@ int tessera_bo_destroy(struct tessera_bo *bo, uint32_t flags)
 	return ret;
 }
 
+void tessera_bo_retire(struct tessera_bo *bo)
+{
+	if (tessera_bo_destroy(bo, 0))
+		tessera_bo_del(bo);
+}
+
 uint32_t tessera_bo_handle(const struct tessera_bo *bo)
 {
 	return bo->handle;

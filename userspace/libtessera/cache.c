@@ -83,16 +83,6 @@ static uint32_t bucket_of(const struct tessera_bo_desc *kind)
 }
 
 /*
- * Jobs may use the object without listing it, so destroy it after all submitted
- * jobs. If there is no memory for that, destroy it after the jobs that list it.
- */
-static void bo_destroy(struct tessera_bo *bo)
-{
-	if (tessera_bo_destroy(bo, 0))
-		tessera_bo_del(bo);
-}
-
-/*
  * Caller holds the lock. Removes the entry; its reference becomes the caller's.
  */
 static struct tessera_bo *entry_remove(struct tessera_cache *cache, struct cache_entry *entry)
@@ -116,7 +106,7 @@ static void entry_offer(struct tessera_cache *cache, struct cache_entry *entry)
 {
 	tessera_vm_unlist_bo(entry->bo);
 	if (tessera_bo_offer(&entry->bo, 1, DRM_TESSERA_OFFER_LOW)) {
-		bo_destroy(entry_remove(cache, entry));
+		tessera_bo_retire(entry_remove(cache, entry));
 		return;
 	}
 	entry->offered = true;
@@ -148,7 +138,7 @@ static void cache_settle(struct tessera_cache *cache)
 static void cache_shrink(struct tessera_cache *cache, uint64_t bytes)
 {
 	while (cache->bytes > bytes)
-		bo_destroy(entry_remove(cache, TAILQ_FIRST(&cache->entries)));
+		tessera_bo_retire(entry_remove(cache, TAILQ_FIRST(&cache->entries)));
 }
 
 void tessera_cache_trim(struct tessera_cache *cache, uint64_t bytes)
@@ -200,7 +190,7 @@ static struct tessera_bo *cache_find(struct tessera_cache *cache,
 		if (has_vm(bo) && !tessera_bo_reclaim(&bo, 1, &result))
 			return bo;
 		/* The object is lost, or its VM is gone. */
-		bo_destroy(bo);
+		tessera_bo_retire(bo);
 	}
 	return NULL;
 }
@@ -265,5 +255,5 @@ void tessera_cache_give(struct tessera_cache *cache, struct tessera_bo *bo,
 	if (!bo)
 		return;
 	if (!is_whole(cache, bo) || cache_add(cache, bo, timeline, point))
-		bo_destroy(bo);
+		tessera_bo_retire(bo);
 }

@@ -83,18 +83,13 @@ static struct pool_size *size_of(struct tessera_pool *pool, const struct pool_sl
 	return &pool->sizes[slab->shift - pool->min_shift];
 }
 
-/*
- * Caller holds the lock. Jobs may use the object without listing it, so destroy
- * it after all submitted jobs. If there is no memory for that, destroy it after
- * the jobs that list it.
- */
+/* Caller holds the lock. */
 static void slab_del(struct tessera_pool *pool, struct pool_slab *slab)
 {
 	LIST_REMOVE(slab, of_pool);
 	if (slab->num_free)
 		TAILQ_REMOVE(size_of(pool, slab), slab, of_size);
-	if (tessera_bo_destroy(slab->bo, 0))
-		tessera_bo_del(slab->bo);
+	tessera_bo_retire(slab->bo);
 	tessera_free(pool->dev, slab);
 }
 

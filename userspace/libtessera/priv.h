@@ -152,6 +152,12 @@ int tessera_reserved_check(const uint64_t *reserved, size_t count); /* -EINVAL u
 /* Allocate an object that has no handle yet. */
 struct tessera_bo *tessera_bo_alloc(struct tessera_device *dev);
 void tessera_bo_free(struct tessera_bo *bo); /* accepts NULL */
+/*
+ * Drop a reference. Jobs may use the object without listing it, so the last one
+ * destroys it after all submitted jobs. If there is no memory for that, it
+ * destroys it after the jobs that list it.
+ */
+void tessera_bo_retire(struct tessera_bo *bo);
 void tessera_bo_set(struct tessera_bo *bo, const struct drm_tessera_bo_create *create,
 		    uint32_t handle);
 int tessera_bo_create_args(const struct tessera_device *dev, const struct tessera_bo_desc *desc,

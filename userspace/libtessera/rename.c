@@ -82,16 +82,11 @@ static int object_add(struct tessera_buffer *buffer)
 	return 0;
 }
 
-/*
- * Jobs may use the object without listing it, so destroy it after all submitted
- * jobs. If there is no memory for that, destroy it after the jobs that list it.
- */
 static void object_destroy(struct tessera_buffer *buffer, struct tessera_bo *bo)
 {
 	if (buffer->lock)
 		(void)tessera_bo_unlock2(bo);
-	if (tessera_bo_destroy(bo, 0))
-		tessera_bo_del(bo);
+	tessera_bo_retire(bo);
 }
 
 int tessera_buffer_new_slices(struct tessera_device *dev, const struct tessera_bo_desc *desc,
