@@ -297,6 +297,8 @@ static int budget_notify(struct tessera_device *tdev, struct tessera_file *tfile
 	return ret;
 }
 
+static_assert(DRM_TESSERA_WEIGHT_DEFAULT == TESSERA_SHARE_WEIGHT);
+
 /* Sets the weight of the process @nr, or of the caller's client. */
 static int budget_weigh(struct tessera_account *account, s32 nr, u32 weight)
 {

@@ -3,11 +3,10 @@
  * DOC: address space numbers
  *
  * The device tells the TLB entries of different VMs apart by an address space
- * number (ASID). There are few of them. A VM gets an ASID for
- * its first job and keeps it until another VM needs it. The least recently used
- * VM without unfinished jobs gives its ASID up. A VM that gets an ASID first
- * flushes all addresses, because the TLBs may hold translations of the previous
- * VM.
+ * number (ASID). There are few of them. A VM gets an ASID for its first job and
+ * keeps it until another VM needs it. The least recently used VM without
+ * unfinished jobs gives its ASID up. A VM that gets an ASID first flushes all
+ * addresses, because the TLBs may hold translations of the previous VM.
  *
  * While every ASID belongs to a VM with unfinished jobs, a VM that needs one
  * becomes the *heir* of one of these VMs. The driver picks the process with the

@@ -288,15 +288,6 @@ void tessera_residency_entry_moves(struct tessera_bo *bo)
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_residency_entry_moves);
 
-/**
- * tessera_residency_entry_moved() - &tessera_upcalls.moved
- * @bo: the object, reservation held
- */
-void tessera_residency_entry_moved(struct tessera_bo *bo)
-{
-	tessera_residency_entry_settle(bo);
-}
-
 /* ---- Create and destroy -------------------------------------------------- */
 
 /**

@@ -115,7 +115,6 @@ void tessera_residency_entry_mark(struct tessera_residency_entry *entry, bool ev
 void tessera_residency_entry_set_hidden(struct tessera_resident_set *set,
 					const struct tessera_bo *bo, bool hidden);
 void tessera_residency_entry_moves(struct tessera_bo *bo);
-void tessera_residency_entry_moved(struct tessera_bo *bo);
 void tessera_residency_entry_settle(struct tessera_bo *bo);
 bool tessera_residency_entry_writes(const struct tessera_bo *bo);
 u32 tessera_residency_entry_get_evicted(struct tessera_resident_set *set, struct tessera_bo **bos,
