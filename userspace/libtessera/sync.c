@@ -109,14 +109,22 @@ int tessera_syncobj_reset(struct tessera_syncobj *obj)
 	return tessera_ioctl(obj->dev, DRM_IOCTL_SYNCOBJ_RESET, &binary);
 }
 
-/* Point 0 waits for the fence of a binary object. */
+/*
+ * Point 0 waits for the fence of a binary object. The kernel counts ticks, and may
+ * end a wait up to one tick before the deadline.
+ */
 static int wait_points(struct tessera_device *dev, struct drm_syncobj_timeline_wait *wait,
 		       const uint32_t *handles, const uint64_t *points)
 {
+	int ret;
+
 	wait->handles = (uintptr_t)handles;
 	wait->points = (uintptr_t)points;
 	wait->flags |= DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT;
-	return tessera_ioctl(dev, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, wait);
+	do {
+		ret = tessera_ioctl(dev, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, wait);
+	} while (ret == -ETIME && tessera_deadline(0) < wait->timeout_nsec);
+	return ret;
 }
 
 int tessera_syncobj_wait(struct tessera_syncobj *obj, uint64_t point, int64_t deadline_ns)
