@@ -89,11 +89,25 @@ struct queue_run {
 	struct tsr_stuck stuck;
 };
 
-static void run_begin(struct queue_run *r)
+static void run_begin(struct queue_run *r, uint32_t priority)
 {
 	r->dev = tsr_open();
-	r->ctx = tsr_context_prio(&r->dev, DRM_TESSERA_PRIORITY_NORMAL);
+	r->ctx = tsr_context_prio(&r->dev, priority);
 	r->stuck = tsr_stuck_start(&r->dev, r->ctx);
+}
+
+/* Return the jobs in the order of their hand-over to the ring. */
+static struct tsr_run *handed_over(const struct tsr_trace *trace, uint32_t engine, size_t *count)
+{
+	struct tsr_run *runs = calloc(tsr_trace_count(trace, "job_run") + 1, sizeof(*runs));
+	size_t n = 0;
+
+	require(runs);
+	tsr_trace_for_each(trace, "job_run", ev)
+		if (tsr_event_u64(ev, "engine") == engine)
+			runs[n++].ctx = (uint32_t)tsr_event_u64(ev, "ctx");
+	*count = n;
+	return runs;
 }
 
 static size_t count_before_last(const struct tsr_run *runs, size_t count, uint32_t what,
@@ -117,7 +131,7 @@ static void levels_in_order(void)
 	struct queue_run r;
 	size_t count;
 
-	run_begin(&r);
+	run_begin(&r, DRM_TESSERA_PRIORITY_NORMAL);
 	for (int i = LOW; i <= HIGH; i++)
 		ctx[i] = tsr_context_prio(&r.dev, levels[i]);
 	tsr_trace_start("job_done", NULL);
@@ -155,7 +169,9 @@ static void low_client(struct tsr_client *client)
 
 /*
  * Queue @low jobs of low priority, of another client or of this one, then @high
- * of high priority.
+ * of high priority, behind a stuck job of high priority, which none overtakes.
+ * @check gets the jobs in the order of their hand-over. The order in which they
+ * run depends on the slices of preempted jobs too, and so on the machine's load.
  */
 static void run_against(bool own, uint32_t low, uint32_t high,
 			void (*check)(const struct tsr_run *runs, size_t count))
@@ -167,8 +183,8 @@ static void run_against(bool own, uint32_t low, uint32_t high,
 	uint32_t ctx, end, own_end, mine = 0;
 	size_t count;
 
-	run_begin(&r);
-	tsr_trace_start("job_done", NULL);
+	run_begin(&r, DRM_TESSERA_PRIORITY_HIGH);
+	tsr_trace_start("job_run", NULL);
 	own_end = queue(&r.dev, r.ctx, 1);
 	if (own) {
 		mine = queue(&r.dev, tsr_context_prio(&r.dev, DRM_TESSERA_PRIORITY_LOW), low);
@@ -186,7 +202,7 @@ static void run_against(bool own, uint32_t low, uint32_t high,
 	else
 		tsr_client_join(&client);
 	trace = tsr_trace_stop();
-	runs = tsr_trace_runs(&trace, r.dev.render, &count);
+	runs = handed_over(&trace, r.dev.render, &count);
 	number_contexts(runs, count, 3);
 	check(runs, count);
 	free(runs);
@@ -281,7 +297,7 @@ static void low_has_every_seventeenth(void)
 
 /*
  * Queues of all three priorities at once. The highest is long enough for
- * several turns of the others.
+ * several turns of the others. See run_against() for the order that counts.
  */
 static void each_level_has_turns(void)
 {
@@ -292,8 +308,8 @@ static void each_level_has_turns(void)
 	struct queue_run r;
 	size_t count;
 
-	run_begin(&r);
-	tsr_trace_start("job_done", NULL);
+	run_begin(&r, DRM_TESSERA_PRIORITY_HIGH);
+	tsr_trace_start("job_run", NULL);
 	own = queue(&r.dev, r.ctx, 1);
 	for (int i = LOW; i <= HIGH; i++)
 		ends[i] = queue(&r.dev, tsr_context_prio(&r.dev, levels[i]), jobs[i]);
@@ -302,7 +318,7 @@ static void each_level_has_turns(void)
 	for (int i = LOW; i <= HIGH; i++)
 		drain(&r.dev, ends[i]);
 	trace = tsr_trace_stop();
-	runs = tsr_trace_runs(&trace, r.dev.render, &count);
+	runs = handed_over(&trace, r.dev.render, &count);
 	number_contexts(runs, count, 4);
 	require_turns(runs, count, 1 + NORMAL, 1 + HIGH);
 	require_turns(runs, count, 1 + LOW, 1 + HIGH);
@@ -320,7 +336,7 @@ static void high_waits_for_low(void)
 	struct queue_run r;
 	struct tsr_cmd cmd;
 
-	run_begin(&r);
+	run_begin(&r, DRM_TESSERA_PRIORITY_NORMAL);
 	low = tsr_context_prio(&r.dev, DRM_TESSERA_PRIORITY_LOW);
 	high = tsr_context_prio(&r.dev, DRM_TESSERA_PRIORITY_HIGH);
 	own = queue(&r.dev, r.ctx, 1);
@@ -418,7 +434,7 @@ static void low_is_not_starved_by_many(void)
 	for (uint32_t i = 0; i < CROWD; i++)
 		pids[i] = tap_fork(crowd_client, crowd);
 	tsr_wait_for(__atomic_load_n(&crowd->open, __ATOMIC_SEQ_CST) == CROWD);
-	run_begin(&r);
+	run_begin(&r, DRM_TESSERA_PRIORITY_NORMAL);
 	low = tsr_context_prio(&r.dev, DRM_TESSERA_PRIORITY_LOW);
 	tsr_trace_start("job_run", "job_done", NULL);
 	close(crowd->go[1]);

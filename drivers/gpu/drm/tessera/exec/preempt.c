@@ -24,7 +24,8 @@
  * it has run for one slice. Jobs of its priority that are behind it are then
  * sorted behind it, whether or not they are due. A job of high priority
  * therefore waits for one slice at most, and jobs of lower priority make
- * progress.
+ * progress. The timer ends a slice, but the engine may have started late, on a
+ * busy machine. A job that ran for less than half of its slice stays due.
  *
  * A job that has used up its time (the job timeout) is not preempted any more:
  * it ends, or it hangs. A job that was first saved more than four job timeouts
@@ -188,7 +189,6 @@ void tessera_preempt_consider_locked(struct tessera_engine *engine)
 		mod_timer(&engine->preempt.timer, slice_end);
 		return;
 	}
-	first->turn = false;
 	preempt_ask_locked(engine);
 }
 
@@ -281,6 +281,8 @@ void tessera_preempt_note_saved_locked(struct tessera_engine *engine)
 	}
 	if (!first->saved)
 		first->first_saved = jiffies;
+	if (saved.active_ns - first->active_ns >= SLICE_MS * NSEC_PER_MSEC / 2)
+		first->turn = false;
 	first->saved = engine->preempt.save + 1;
 	first->active_ns = saved.active_ns;
 	/*
