@@ -135,9 +135,11 @@ static void write_planes(struct tessera_crtc *tc, struct drm_atomic_commit *stat
  */
 static void commit_frame(struct tessera_crtc *tc, struct drm_atomic_commit *state, u32 how)
 {
-	tessera_writeback_begin(tc, state);
-	if (!tessera_vblank_commit(tc, how, true))
-		tessera_writeback_abort(tc);
+	bool capture = tessera_writeback_begin(tc, state);
+	bool accepted = tessera_vblank_commit(tc, how, true);
+
+	if (capture)
+		tessera_writeback_committed(tc, accepted);
 }
 
 /* A CRTC that is being switched on or off is committed without its event. */

@@ -67,7 +67,7 @@ struct tessera_crtc {
 	struct drm_connector connector;
 	/** @writeback: writeback connector */
 	struct drm_writeback_connector writeback;
-	/** @writing: a writeback is under way */
+	/** @writing: the device has accepted a writeback that has not ended */
 	bool writing;
 	/** @hotplug: tells clients that the monitor has changed */
 	struct work_struct hotplug;
@@ -221,7 +221,7 @@ void tessera_writeback_wait(struct drm_atomic_commit *state);
 bool tessera_writeback_begin(struct tessera_crtc *tc, struct drm_atomic_commit *state);
 void tessera_writeback_drop(struct tessera_crtc *tc, struct drm_atomic_commit *state);
 void tessera_writeback_flush(struct tessera_device *tdev);
-void tessera_writeback_abort(struct tessera_crtc *tc);
+void tessera_writeback_committed(struct tessera_crtc *tc, bool accepted);
 void tessera_writeback_end(struct tessera_crtc *tc, int status);
 void tessera_writeback_poll(struct tessera_crtc *tc);
 

@@ -169,10 +169,9 @@ void tessera_writeback_wait(struct drm_atomic_commit *state)
  * @tc: the CRTC, which is on
  * @state: the commit
  *
- * If this returns true, tessera_writeback_end() reports the result later.
- *
- * Return: false if there is nothing to write, or if the target is lost, in
- * which case the writeback has ended with -EIO.
+ * Return: true if the caller has to call tessera_writeback_committed(). False if
+ * there is nothing to write, or if the target is lost, in which case the
+ * writeback has ended with -EIO.
  */
 bool tessera_writeback_begin(struct tessera_crtc *tc, struct drm_atomic_commit *state)
 {
@@ -192,7 +191,6 @@ bool tessera_writeback_begin(struct tessera_crtc *tc, struct drm_atomic_commit *
 		drm_writeback_signal_completion(&tc->writeback, -EIO);
 		return false;
 	}
-	WRITE_ONCE(tc->writing, true);
 	tessera_crtc_write(tc, TSR_CRTC_WB_ADDR_LO, lower_32_bits(addr));
 	tessera_crtc_write(tc, TSR_CRTC_WB_ADDR_HI, upper_32_bits(addr));
 	tessera_crtc_write(tc, TSR_CRTC_WB_PITCH, fb->pitches[0]);
@@ -242,17 +240,6 @@ void tessera_writeback_end(struct tessera_crtc *tc, int status)
 }
 
 /**
- * tessera_writeback_abort() - end the writeback of a refused commit
- * @tc: the CRTC
- */
-void tessera_writeback_abort(struct tessera_crtc *tc)
-{
-	/* The device clears the register only when it accepts a commit. */
-	tessera_crtc_write(tc, TSR_CRTC_WB_CONTROL, 0);
-	tessera_writeback_end(tc, -EIO);
-}
-
-/**
  * tessera_writeback_poll() - complete the writeback if the device has ended it
  * @tc: the CRTC; inside drm_dev_enter(), or in its interrupt
  */
@@ -262,6 +249,28 @@ void tessera_writeback_poll(struct tessera_crtc *tc)
 
 	if (status == TSR_WB_DONE || status == TSR_WB_FAILED)
 		tessera_writeback_end(tc, status == TSR_WB_DONE ? 0 : -EIO);
+}
+
+/**
+ * tessera_writeback_committed() - wait for the result of a writeback, or end it
+ * @tc: the CRTC, with its &tessera_crtc.commit_lock held, after
+ *	tessera_writeback_begin() and the commit
+ * @accepted: the device has accepted the commit
+ *
+ * The status register has the result of the last writeback until the device
+ * accepts the commit. Therefore no interrupt looks at it before that.
+ */
+void tessera_writeback_committed(struct tessera_crtc *tc, bool accepted)
+{
+	if (!accepted) {
+		/* The device clears the register only when it accepts a commit. */
+		tessera_crtc_write(tc, TSR_CRTC_WB_CONTROL, 0);
+		drm_writeback_signal_completion(&tc->writeback, -EIO);
+		return;
+	}
+	WRITE_ONCE(tc->writing, true);
+	/* Its interrupt may have come already. */
+	tessera_writeback_poll(tc);
 }
 
 static void writeback_fini(struct drm_device *drm, void *data)
