@@ -680,17 +680,20 @@ static void no_answer_no_job(void)
 
 #define QUEUES 64
 #define ROUNDS 2
+#define ABOVE 64
 
 /*
- * All jobs of a client with many queues wait until the engine has few of its
- * jobs. When one ends, the scheduler must not ask for a job of each queue: other
- * clients' jobs would wait for all the answers. A job is asked for at most once
- * behind another queue's and once behind the ring's, and twice is spare.
+ * A client has many queues of one priority, and @above jobs of high priority
+ * behind a stuck one. When a job ends, the scheduler must not ask for a job of
+ * each queue: other clients' jobs would wait for all the answers. A job is asked
+ * for at most once behind another queue's and once behind the ring's, and twice
+ * is spare. The first job of all queues is asked for once more after each job of
+ * high priority.
  */
-static void few_are_asked(void)
+static void few_are_asked_of(uint32_t priority, uint32_t above)
 {
 	struct tsr_device dev = tsr_open();
-	uint32_t contexts[QUEUES], last = tsr_syncobj_new(&dev);
+	uint32_t contexts[QUEUES], last = tsr_syncobj_new(&dev), high;
 	struct tsr_stuck stuck;
 	struct tsr_trace trace;
 	struct tsr_cmd cmd;
@@ -699,22 +702,36 @@ static void few_are_asked(void)
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 8);
 	for (uint32_t i = 0; i < QUEUES; i++)
-		contexts[i] = tsr_context_new(&dev, 0);
-	stuck = tsr_stuck_start(&dev, tsr_context_new(&dev, 0));
+		contexts[i] = tsr_context_prio(&dev, priority);
+	high = tsr_context_prio(&dev, DRM_TESSERA_PRIORITY_HIGH);
+	stuck = tsr_stuck_start(&dev, above ? high : tsr_context_new(&dev, 0));
 	tsr_trace_start_kernel("gpu_scheduler/drm_sched_job_wait_dep", "0");
 	for (uint32_t i = 0; i < QUEUES * ROUNDS; i++)
 		tsr_submit(&dev, contexts[i % QUEUES], &cmd, 0, last);
+	for (uint32_t i = 0; i < above; i++)
+		tsr_submit(&dev, high, &cmd, 0, last);
 	tsr_stuck_end(&stuck);
 	for (uint32_t i = 0; i < QUEUES; i++)
 		tsr_submit_done(&dev, contexts[i], &cmd);
 	trace = tsr_trace_stop();
 	require(!trace.lost);
 	asked = tsr_trace_count(&trace, "drm_sched_job_wait_dep");
-	tap_note("%zu waits of %u jobs", asked, QUEUES * (ROUNDS + 1));
-	require(asked <= 4 * QUEUES * (ROUNDS + 1));
+	tap_note("%zu waits of %u jobs", asked, QUEUES * (ROUNDS + 1) + above);
+	require(asked <= 4 * (QUEUES * (ROUNDS + 1) + above));
 	tsr_trace_free(&trace);
 	tsr_cmd_fini(&cmd);
 	tsr_close(&dev);
+}
+
+static void few_are_asked(void)
+{
+	few_are_asked_of(DRM_TESSERA_PRIORITY_NORMAL, 0);
+}
+
+/* As many jobs of high priority as queues: all queues times all these is more. */
+static void few_are_asked_below(void)
+{
+	few_are_asked_of(DRM_TESSERA_PRIORITY_LOW, ABOVE);
 }
 
 static const struct tap_test tests[] = {
@@ -732,6 +749,8 @@ static const struct tap_test tests[] = {
 	{ "SCHED-8 jobs that have passed another are not charged when they have ended",
 	  ended_are_not_charged, 0, 60 },
 	{ "SCHED-8 few of a client's queues are asked when a job ends", few_are_asked, 0, 60 },
+	{ "SCHED-8 few queues of low priority are asked when a job above ends", few_are_asked_below,
+	  0, 60 },
 	{ "SCHED-10 an engine that does not answer loses its job", no_answer, 0, 60 },
 	{ "SCHED-10 an engine that does not answer after its job ended loses none",
 	  no_answer_no_job, 0, 60 },

@@ -156,23 +156,22 @@ static struct tessera_job **emit_back(struct tessera_job *job)
 }
 
 /*
- * Return the fence for which a job waits that is far ahead. Its client may have
- * many queues, each with such a job. If all waited for the job in the ring, each
- * end of a job would have the scheduler ask all of them, before the jobs of other
- * clients. Therefore only the first one waits for the ring. Each other one waits
- * until the one that stood back before it has been handed over.
+ * Return the fence for which a client's job waits that has to wait for @wait.
+ * The client may have many queues, each with such a job. If all waited for the
+ * same job, its end would have the scheduler ask all of them, before the jobs of
+ * other clients. Therefore only the first one of a level waits for @wait. Each
+ * other one waits until the one that stood back before it has been handed over.
  */
-static struct dma_fence *emit_stand_back_locked(struct tessera_job *job,
-						const struct ahead *ahead)
+static struct dma_fence *emit_stand_back_locked(struct tessera_job *job, struct dma_fence *wait)
 {
 	struct tessera_job **back = emit_back(job), *before = *back;
 
 	if (job->stood_back)
-		return &ahead->own->base;
+		return wait;
 	job->stood_back = true;
 	*back = job;
 
-	return before ? &before->base.s_fence->scheduled : &ahead->own->base;
+	return before ? &before->base.s_fence->scheduled : wait;
 }
 
 /* The job is handed over, or never will be. */
@@ -254,11 +253,13 @@ struct dma_fence *tessera_emit_blocking_fence(struct tessera_engine *engine,
 	emit_look_ahead_locked(engine, job, &ahead);
 	in_ring = ahead.above ?: ahead.middle;
 	if (emit_is_far_ahead(engine, &ahead))
-		wait = emit_stand_back_locked(job, &ahead);
+		wait = &ahead.own->base;
 	else if (!turn)
 		wait = in_ring ? &in_ring->base : emit_ready_above_locked(engine, job->level);
 	if (!wait)
 		emit_leave_back_locked(job);
+	else if (job->quota)
+		wait = emit_stand_back_locked(job, wait);
 
 	emit_forget_locked(engine, job);
 	if (wait && job->queue)
