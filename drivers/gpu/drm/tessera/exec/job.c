@@ -488,6 +488,8 @@ void tessera_job_arm(struct tessera_job *job)
  */
 static bool job_is_ready(struct tessera_job *job)
 {
+	bool overtakes = job->engine->preempt.able && job->level > TESSERA_LEVEL_LOW;
+	u64 own = job->base.s_fence->scheduled.context;
 	struct drm_sched_fence *s_fence;
 	struct dma_fence *fence;
 	u32 i;
@@ -497,14 +499,16 @@ static bool job_is_ready(struct tessera_job *job)
 	for (i = 0; i < job->waits.num; i++) {
 		fence = job->waits.fence[i];
 		s_fence = to_drm_sched_fence(fence);
+		if (s_fence && s_fence->scheduled.context == own)
+			continue;
 		/*
 		 * A dependency on a job of the same engine is satisfied once
-		 * that job is handed over.
+		 * that job is handed over, unless it is one of lower priority,
+		 * see tessera_emit_below().
 		 */
-		if (s_fence && s_fence->sched == &job->engine->sched)
+		if (s_fence && s_fence->sched == &job->engine->sched && !overtakes)
 			fence = &s_fence->scheduled;
-		if (fence->context != job->base.s_fence->scheduled.context &&
-		    !test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &fence->flags))
+		if (!test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &fence->flags))
 			return false;
 	}
 
