@@ -89,6 +89,12 @@ static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job
 			if (!error && !job->refused && job->ops->prepare)
 				job->refused = job->ops->prepare(job);
 			job->overdue = false;
+			/*
+			 * The engine has resumed it before it stopped, so it
+			 * has to begin again.
+			 */
+			if (job->saved && !tessera_ring_has_saved(engine->ring, job->saved - 1))
+				job->saved = 0;
 			if (!error)
 				error = tessera_emit_job(engine, job);
 			if (error)

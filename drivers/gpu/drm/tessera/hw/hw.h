@@ -287,6 +287,7 @@ u32 tessera_ring_emit(struct tessera_ring *ring, const struct tessera_ring_job *
 void tessera_ring_copy(const struct tessera_ring *ring, u32 slot, void *to);
 void tessera_ring_kick(struct tessera_ring *ring);
 void tessera_ring_preempt(struct tessera_ring *ring, u32 save);
+bool tessera_ring_has_saved(struct tessera_ring *ring, u32 save);
 void tessera_ring_saved(struct tessera_ring *ring, u32 save, struct tessera_ring_saved *saved);
 u64 tessera_ring_ack(struct tessera_ring *ring);
 void tessera_ring_result(struct tessera_ring *ring, u32 slot,

@@ -324,6 +324,20 @@ void tessera_ring_saved(struct tessera_ring *ring, u32 save, struct tessera_ring
 }
 
 /**
+ * tessera_ring_has_saved() - ask whether a save area has a job to resume
+ * @ring: the ring; the engine is stopped
+ * @save: the save area
+ *
+ * Return: false if the engine has resumed the job, or has saved none there.
+ */
+bool tessera_ring_has_saved(struct tessera_ring *ring, u32 save)
+{
+	dma_rmb();
+
+	return le32_to_cpu(READ_ONCE(ring->saves[save]->magic)) == TSR_SAVE_JOB;
+}
+
+/**
  * tessera_ring_ack() - acknowledge the interrupt and read the progress
  * @ring: the ring
  *
