@@ -82,6 +82,8 @@ static void answer_timer(struct timer_list *timer)
 	spin_lock_irqsave(&engine->lock, flags);
 	answer_look_locked(engine);
 	if (!preempt->asked) {
+		/* The first job may have ended. */
+		tessera_emit_process_locked(engine);
 		tessera_preempt_consider_locked(engine);
 	} else if (!preempt->held && !engine->closed) {
 		fault = ++preempt->ticks >= TESSERA_ANSWER_TICKS;
