@@ -447,6 +447,11 @@ struct tessera_bos {
 	/** @num: elements of @bos */
 	u32 num;
 	/**
+	 * @first: an object that is locked before the others, with a reference;
+	 * or NULL
+	 */
+	struct tessera_bo *first;
+	/**
 	 * @exec: holds their reservations from tessera_bos_lock() to
 	 * drm_exec_fini()
 	 */

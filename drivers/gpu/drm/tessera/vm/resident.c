@@ -532,6 +532,12 @@ static noinline_for_stack int make_round(struct make *make, const struct tessera
 	long bytes;
 	int ret;
 
+	/*
+	 * The last round found this object in the way, locked by another
+	 * thread. Lock it first, because its client may have a thread that
+	 * waits for its reservation each time another one releases it.
+	 */
+	swap(make->bos.first, make->rules.contended);
 	tessera_victims_clear(&make->rules);
 	ret = make_collect(make, asked);
 	bytes = min(make->bos.num, ROUND_MOVES) * MOVE_BYTES;
