@@ -128,6 +128,13 @@ static void settle(struct tessera_walk *walk, struct tessera_tenant *tenant, u32
 		cond_resched();
 		walk->mgr->looked++;
 		placement = rb_entry(node, struct tessera_placement, order);
+		/*
+		 * All further placements are listed, too, and a process takes
+		 * its own listed ones last. There may be any number of them.
+		 */
+		if (placement->listed && !placement->offer && !walk->rules->passes &&
+		    &tenant->owner == walk->wish.requester)
+			return;
 		bo = candidate(walk, placement);
 		if (!bo) {
 			node = rb_next(node);
