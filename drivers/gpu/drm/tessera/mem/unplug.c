@@ -67,7 +67,8 @@ int tessera_unplug_init(struct tessera_device *tdev)
 
 /*
  * The DRM core reads import_attach under this lock to find the exporter of an
- * object.
+ * object. The lock also orders the two threads that may detach imports, that of
+ * unplug and the one with the last call of an exporter.
  */
 static void bo_detach(struct tessera_bo *bo, bool named)
 {
@@ -99,11 +100,11 @@ static void bo_unmap(struct tessera_bo *bo, bool named)
 
 /*
  * Unmaps objects that have no GEM reference left: imports if @imports is set,
- * all others if @others is set. Returns true if TTM or its worker is about to
- * destroy one of them, with no fence left to wait for. Then the caller should
- * wait a moment and try again.
+ * all others if @others is set. @named: the caller holds object_name_lock.
+ * Returns true if TTM or its worker is about to destroy one of them, with no
+ * fence left to wait for. Then the caller should wait a moment and try again.
  */
-static bool unmap_dying(struct tessera_device *tdev, bool others, bool imports)
+static bool unmap_dying(struct tessera_device *tdev, bool others, bool imports, bool named)
 {
 	struct tessera_bo *bo;
 	bool again = false;
@@ -114,12 +115,8 @@ static bool unmap_dying(struct tessera_device *tdev, bool others, bool imports)
 			again = true;
 			continue;
 		}
-		/*
-		 * The object has no handle, so the core does not look at it and
-		 * object_name_lock is not needed.
-		 */
 		if (bo->sharing.dmabuf ? imports : others) {
-			bo_unmap(bo, true);
+			bo_unmap(bo, named);
 			again |= dma_resv_test_signaled(bo->tbo.base.resv,
 							DMA_RESV_USAGE_BOOKKEEP);
 		}
@@ -140,7 +137,7 @@ static void detach_imports(struct tessera_device *tdev, bool named)
 			bo_unmap(bo, named);
 		tessera_bo_put(bo);
 	}
-	unmap_dying(tdev, false, true);
+	unmap_dying(tdev, false, true, named);
 }
 
 /**
@@ -287,7 +284,7 @@ void tessera_unplug_objects(struct tessera_device *tdev)
 	sleeps = unplug_gives_up(tdev, end);
 	unplug_living(tdev, sleeps);
 	do {
-		again = unmap_dying(tdev, true, !sleeps);
+		again = unmap_dying(tdev, true, !sleeps, false);
 		if (again)
 			tessera_wait_in(TESSERA_WAIT_UNPLUG, schedule_timeout_uninterruptible(1));
 	} while (again && time_before(jiffies, end));
