@@ -825,9 +825,10 @@ static void bytes_are_linear(void)
 static void files_are_limited(void)
 {
 	const struct rlimit many = { .rlim_cur = MOST_FILES + 64, .rlim_max = MOST_FILES + 64 };
-	struct tsr_device dev = tsr_open(), more;
+	struct tsr_device dev = tsr_open(), first = {}, more;
 	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), cpu);
 	struct drm_prime_handle prime = { .handle = bo.handle, .flags = DRM_CLOEXEC };
+	struct tsr_bo imported = bo;
 	uint32_t handle;
 
 	require_ok(setrlimit(RLIMIT_NOFILE, &many));
@@ -836,8 +837,19 @@ static void files_are_limited(void)
 		more = tsr_open();
 		require_ok(__tsr_import(more.fd, prime.fd, &handle));
 		require_eq(__tsr_lock(more.fd, &handle, 0), i < MOST_FILES ? 0 : -ENOSPC);
+		if (i)
+			continue;
+		first = more;
+		imported.handle = handle;
 	}
 	require_err(__tsr_lock(dev.fd, &bo.handle, 0), -ENOSPC);
+	/* A file that has ended its locks makes room, and finds none later. */
+	tsr_unlock(&first, &imported);
+	require_ok(__tsr_lock(dev.fd, &bo.handle, 0));
+	require_err(__tsr_lock(first.fd, &imported.handle, 0), -ENOSPC);
+	tsr_unlock(&dev, &bo);
+	require_ok(__tsr_lock(first.fd, &imported.handle, 0));
+	tsr_close(&first);
 	tsr_close(&more);
 }
 

@@ -1052,7 +1052,7 @@ struct drm_tessera_unlock {
  * - -EBUSY: a swizzled object is locked with LOCK_ACQUIRE_RANGE; or the object
  *   would have to leave VRAM and is scanned out.
  * - -ENOSPC: a scanned-out object is in memory that the CPU cannot see, and there
- *   is no host aperture; or 1024 open files have locked the object.
+ *   is no host aperture; or 1024 open files hold locks of the object.
  * - -EIO: the object is lost.
  */
 struct drm_tessera_lock2 {

@@ -80,10 +80,26 @@ static bool locks_count(struct tessera_bo *bo, struct drm_file *file, enum tesse
 	return entry;
 }
 
-/* Add an entry for a file, which exists until the file closes its handle. */
+/* Find the entry of a file that has ended all its locks. */
+static struct lock_file *locks_find_unused(struct tessera_bo *bo)
+{
+	struct lock_file *entry;
+
+	list_for_each_entry(entry, &bo->locks.files, node)
+		if (!entry->counts[TESSERA_LOCK_TRACKED] && !entry->counts[TESSERA_LOCK_UNTRACKED])
+			return entry;
+
+	return NULL;
+}
+
+/*
+ * Add an entry for a file. It exists until the file closes its handle. With too
+ * many files, another one may get it once this one has ended its locks.
+ */
 static int locks_add_file(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+	struct lock_file *entry;
 	int ret = 0;
 
 	if (!new)
@@ -93,7 +109,12 @@ static int locks_add_file(struct tessera_bo *bo, struct drm_file *file)
 	if (locks_find(bo, file)) {
 		/* Another thread has added it. */
 	} else if (bo->locks.num_files == MAX_FILES) {
-		ret = -ENOSPC;
+		/* If that file is about to lock, it adds an entry again. */
+		entry = locks_find_unused(bo);
+		if (entry)
+			entry->file = file;
+		else
+			ret = -ENOSPC;
 	} else {
 		list_add_tail(&new->node, &bo->locks.files);
 		bo->locks.num_files++;
