@@ -91,6 +91,8 @@ struct tessera_vm_queue {
 	 * &tessera_page_tables.lock and &tessera_vm_jobs.lock
 	 */
 	struct dma_fence *last;
+	/** @dead: its context is gone, and all its jobs have ended */
+	bool dead;
 };
 
 /**

@@ -150,20 +150,24 @@ static void context_fini_slots(struct tessera_context *ctx)
 	kvfree(ctx->slots.live);
 }
 
-static void context_init_vm(struct tessera_context *ctx, struct tessera_vm *vm)
+static int context_init_vm(struct tessera_context *ctx, struct tessera_vm *vm)
 {
 	if (!vm)
-		return;
+		return 0;
+	ctx->vm_queue = tessera_page_tables_add_queue(vm->pts);
+	if (!ctx->vm_queue)
+		return -ENOMEM;
 	ctx->vm = vm;
 	ctx->pts = tessera_page_tables_get(vm->pts);
-	tessera_page_tables_add_queue(ctx->pts, &ctx->vm_queue);
+
+	return 0;
 }
 
 static void context_fini_vm(struct tessera_context *ctx)
 {
 	if (!ctx->pts)
 		return;
-	tessera_page_tables_remove_queue(ctx->pts, &ctx->vm_queue);
+	tessera_page_tables_remove_queue(ctx->vm_queue);
 	tessera_page_tables_put(ctx->pts);
 	if (ctx->vm_last)
 		dma_fence_put(&ctx->vm_last->base);
@@ -314,9 +318,9 @@ int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 		return PTR_ERR(ctx);
 	}
 	ctx->backlog = tessera_backlog_get(backlog);
-	context_init_vm(ctx, vm);
-
-	ret = xa_alloc(contexts, id, ctx, XA_LIMIT(1, TESSERA_MAX_CONTEXTS), GFP_KERNEL);
+	ret = context_init_vm(ctx, vm);
+	if (!ret)
+		ret = xa_alloc(contexts, id, ctx, XA_LIMIT(1, TESSERA_MAX_CONTEXTS), GFP_KERNEL);
 	if (ret) {
 		/* The reference stays with the caller. */
 		ctx->vm = NULL;

@@ -111,8 +111,8 @@ struct tessera_context {
 	struct tessera_vm *vm;
 	/** @pts: page tables of @vm, or NULL; holds a reference */
 	struct tessera_page_tables *pts;
-	/** @vm_queue: its entry in the list of queues of @pts */
-	struct tessera_vm_queue vm_queue;
+	/** @vm_queue: its queue in the list of @pts, or NULL */
+	struct tessera_vm_queue *vm_queue;
 	/**
 	 * @vm_last: hardware fence of its last job at virtual addresses, or
 	 * NULL; under @lock

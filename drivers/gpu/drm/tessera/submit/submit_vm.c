@@ -90,7 +90,7 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 		goto out_end_job;
 	}
 
-	tessera_vm_queue_set(ctx->tdev, &ctx->pts->jobs, &ctx->vm_queue, fence);
+	tessera_vm_queue_set(ctx->tdev, &ctx->pts->jobs, ctx->vm_queue, fence);
 	tessera_users_end(ctx->tdev);
 	if (ctx->vm_last)
 		dma_fence_put(&ctx->vm_last->base);

@@ -165,6 +165,21 @@ static int pts_init_root(struct tessera_page_tables *pts)
 	return 0;
 }
 
+/* The page tables are locked, or their last reference is gone. */
+static void pts_free_queues(struct tessera_page_tables *pts)
+{
+	struct tessera_vm_queue *queue, *next;
+
+	list_for_each_entry_safe(queue, next, &pts->queues, node) {
+		/* Pairs with tessera_page_tables_remove_queue(). */
+		if (!smp_load_acquire(&queue->dead))
+			continue;
+		list_del(&queue->node);
+		tessera_vm_queue_fini(&pts->jobs, queue);
+		kfree(queue);
+	}
+}
+
 static void pts_release_ref(struct kref *ref)
 {
 	struct tessera_page_tables *pts = container_of(ref, struct tessera_page_tables, ref);
@@ -175,6 +190,7 @@ static void pts_release_ref(struct kref *ref)
 	list_del(&pts->node);
 	mutex_unlock(&tdev->page_tables->lock);
 
+	pts_free_queues(pts);
 	drm_WARN_ON(&tdev->drm, !list_empty(&pts->queues));
 	for (i = 0; i < TESSERA_PT_PAGES_LISTS; i++)
 		tessera_pt_page_destroy_list(pts, &pts->tables[i]);
@@ -272,28 +288,37 @@ void tessera_page_tables_put(struct tessera_page_tables *pts)
 /**
  * tessera_page_tables_add_queue() - add a queue of jobs to a VM
  * @pts: the page tables
- * @queue: the queue
+ *
+ * Return: the queue, to be removed with tessera_page_tables_remove_queue(); or
+ * NULL.
  */
-void tessera_page_tables_add_queue(struct tessera_page_tables *pts, struct tessera_vm_queue *queue)
+struct tessera_vm_queue *tessera_page_tables_add_queue(struct tessera_page_tables *pts)
 {
+	struct tessera_vm_queue *queue = kzalloc(sizeof(*queue), GFP_KERNEL_ACCOUNT);
+
+	if (!queue)
+		return NULL;
 	INIT_LIST_HEAD(&queue->busy);
 	mutex_lock(&pts->lock);
+	pts_free_queues(pts);
 	list_add_tail(&queue->node, &pts->queues);
 	mutex_unlock(&pts->lock);
+
+	return queue;
 }
 
 /**
  * tessera_page_tables_remove_queue() - remove a queue of jobs from a VM
- * @pts: the page tables
  * @queue: the queue; all its jobs have ended
+ *
+ * Takes no lock: the worker that releases the jobs of all clients calls this,
+ * and must not wait for a thread of one client that changes page tables. The
+ * queue is freed when page tables change next, or with them.
  */
-void tessera_page_tables_remove_queue(struct tessera_page_tables *pts,
-				      struct tessera_vm_queue *queue)
+void tessera_page_tables_remove_queue(struct tessera_vm_queue *queue)
 {
-	mutex_lock(&pts->lock);
-	list_del(&queue->node);
-	mutex_unlock(&pts->lock);
-	tessera_vm_queue_fini(&pts->jobs, queue);
+	/* Pairs with pts_free_queues(). */
+	smp_store_release(&queue->dead, true);
 }
 
 /* ---- Number of tables ---------------------------------------------------- */
@@ -547,6 +572,7 @@ int tessera_page_tables_order(struct tessera_page_tables *pts, struct tessera_pa
 		ret = tessera_paging_wait_for(batch, pts->update);
 	if (change && !change->behind_jobs)
 		return ret;
+	pts_free_queues(pts);
 	list_for_each_entry(queue, &pts->queues, node)
 		if (!ret && queue->last && !dma_fence_is_signaled(queue->last))
 			ret = tessera_paging_wait_for(batch, queue->last);

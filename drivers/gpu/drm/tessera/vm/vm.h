@@ -442,9 +442,8 @@ struct tessera_page_tables *tessera_page_tables_create(struct tessera_device *td
 struct tessera_page_tables *tessera_page_tables_get(struct tessera_page_tables *pts);
 void tessera_page_tables_put(struct tessera_page_tables *pts);
 
-void tessera_page_tables_add_queue(struct tessera_page_tables *pts, struct tessera_vm_queue *queue);
-void tessera_page_tables_remove_queue(struct tessera_page_tables *pts,
-				      struct tessera_vm_queue *queue);
+struct tessera_vm_queue *tessera_page_tables_add_queue(struct tessera_page_tables *pts);
+void tessera_page_tables_remove_queue(struct tessera_vm_queue *queue);
 
 u32 tessera_pt_tables_bound(u64 va, u64 bytes, const struct tessera_pt_source *source);
 
