@@ -493,8 +493,9 @@ static int change_prepare(struct tessera_paging_effect *effect)
 	struct tessera_pt_change *change = to_change(effect);
 	u32 i;
 
+	/* What made the VM lost has been reported. */
 	if (change->writes && atomic_read(&change->pts->lost))
-		return -EIO;
+		return -ECANCELED;
 	for (i = 0; i < change->num_lost; i++)
 		if (atomic_read(change->lost[i]))
 			return -EIO;
