@@ -16,8 +16,8 @@ set -euo pipefail
 
 # A boot for each line: properties of its device, and what is measured on it.
 groups=(
-	": copy_linear copy_swizzled draw_textured empty_job split_overhead cpu_bar cpu_aperture cpu_swizzle_range fault_rate lock_unlock vm_empty_job vm_submit_scaling user_invalidate bind_4k bind_2m residency_cycle vm_fill"
-	"host-aperture-size=0: moves oversubscribed"
+	": copy_linear copy_swizzled draw_textured empty_job split_overhead cpu_bar cpu_aperture cpu_swizzle_range fault_rate lock_unlock vm_empty_job vm_submit_scaling user_invalidate bind_4k bind_2m vm_fill"
+	"host-aperture-size=0: moves oversubscribed residency_cycle"
 	"vram-size=1M,vram-hidden-size=4M,gart-size=32M,preemption=off: stall_split stalled_owner"
 	"vram-size=1M,vram-hidden-size=32M,gart-size=32M,preemption=on: stall_split_preempt stall_queue preempt_latency"
 	"vram-size=1M,vram-hidden-size=4M,gart-size=32M,x-render-delay-us=100000,preemption=on: client_memory"
