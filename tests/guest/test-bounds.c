@@ -375,9 +375,9 @@ static void waiting_for_space(void)
 	struct tsr_cmd *cmd = &small.cmd;
 	int rc = 0;
 
-	/* Large NOP jobs reach the limit with few submissions. */
+	/* Large NOP jobs reach the limit of memory before that of jobs. */
 	tsr_small_init(&dev, &small, dev.render);
-	tsr_cmd_nop(cmd, 65536);
+	tsr_cmd_nop(cmd, KiB(512));
 	tsr_gpu_touch(&dev, ctx, &small.bo);
 	page_of_parts(&dev, &rot);
 	ring_alarms(0);

@@ -21,7 +21,7 @@
 #define SOON_NS 30000000000ull
 #define MANY_PARTS 16000
 #define FEW 4 /* jobs of one context that may be in the ring already */
-#define QUEUED 600 /* two minutes of device time */
+#define QUEUED 250 /* 50 s of device time; a process may have 256 unfinished jobs */
 #define SOME 30 /* jobs of a context that is destroyed */
 
 /* Count the lines of debugfs `allocations`. */

@@ -820,7 +820,7 @@ static void long_list_keeps_the_limit(void)
 	struct stage *s = &list.s;
 	const uint64_t limit = tsr_query_client(&s->dev).work_limit;
 	/* new work waits above 15/16 of the limit */
-	const uint64_t most = limit - limit / 16 - ROUND_BYTES - KiB(128);
+	const uint64_t most = limit - limit / 16 - ROUND_BYTES - KiB(512);
 	struct tsr_bo busy = new_bo(s, s->seg.size);
 	struct tsr_stuck stuck;
 	struct tsr_cmd cmd;
@@ -829,7 +829,8 @@ static void long_list_keeps_the_limit(void)
 		handles[i] = new_bo(s, KiB(4)).handle;
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &busy, true);
-	tsr_cmd_nop(&cmd, KiB(64));
+	/* so large that the limit of jobs is not reached first */
+	tsr_cmd_nop(&cmd, KiB(320));
 	stuck = tsr_stuck_start(&s->dev, s->ctx);
 	while (tsr_query_client(&s->dev).work_bytes < most)
 		tsr_submit(&s->dev, s->ctx, &cmd, 0, 0);

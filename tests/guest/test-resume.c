@@ -11,7 +11,7 @@
 #include "pci.h"
 #include "stall.h"
 
-#define QUEUED 1000 /* 50 s of engine time */
+#define QUEUED 250 /* 50 s of engine time; a process may have 256 unfinished jobs */
 #define LAST 4
 
 /* The location and bytes of objects are known without asking the device. */
@@ -91,7 +91,7 @@ static void queued_jobs_end(void)
 	works_again();
 }
 
-#define PARTS 1000 /* 50 s of engine time */
+#define PARTS 250 /* 50 s of engine time */
 
 /* A submission in parts, suspended between two batches with the gate closed. */
 static void group(struct tsr_client *client)

@@ -6,7 +6,11 @@
  */
 #include "tsr.h"
 
-#define BEHIND 400 /* jobs behind the hung one; more than the ring holds */
+/*
+ * Jobs behind the hung one: more than the ring holds, and no more than a process
+ * may have unfinished.
+ */
+#define BEHIND 250
 #define PACKETS 2000 /* per job, so that the ring can be refilled meanwhile */
 
 /* The jobs use no memory, so evicting the segments does not wait for them. */

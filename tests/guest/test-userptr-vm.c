@@ -6,13 +6,11 @@
  */
 #include <pthread.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "call.h"
-#include "client.h"
 #include "held.h"
 #include "host.h"
 #include "resident.h"
@@ -457,164 +455,46 @@ static void changes_beside_unmap(void)
 
 /* ---- the number of jobs that a change waits for ---------------------- */
 
-#define MANY 200
-#define FEW 128
+#define MANY 300
+#define MOST 256
 
 struct flood {
+	struct tsr_call in;
 	struct tsr_vm *vm;
-	uint32_t *memory; /* memory to create an object from first, or NULL */
-	volatile struct flood_state {
-		uint32_t handle, queued;
-	} * state;
+	volatile uint32_t queued;
 };
 
 static void flood_run(void *arg)
 {
 	struct flood *flood = arg;
 
-	if (flood->memory)
-		flood->state->handle =
-			tsr_bo_from_user(flood->vm->dev, flood->memory, SIZE, 0).handle;
-	for (; flood->state->queued < MANY; flood->state->queued++)
+	for (; flood->queued < MANY; flood->queued++)
 		require_ok(run_empty(flood->vm));
 }
 
-static pid_t flood_start(struct flood *flood, struct tsr_vm *vm, uint32_t *memory)
-{
-	*flood = (struct flood){ .vm = vm, .memory = memory, .state = tsr_shared(4096) };
-	return tap_fork(flood_run, flood);
-}
-
-/* True if all jobs are queued, or the process waits for some of them to end. */
-static bool flood_stopped(const struct flood *flood, pid_t pid)
-{
-	return flood->state->queued == MANY || tsr_is_waiting(pid, "quota");
-}
-
-/* Number of jobs that can be queued behind a held one before SUBMIT waits. */
-static uint32_t flood_held(struct tsr_vm *vm, struct tsr_held *held)
-{
-	struct flood flood;
-	uint32_t queued;
-	pid_t pid;
-
-	/* a worker frees the earlier jobs, which count until then */
-	tsr_wait_for(!tsr_query_client(vm->dev).work_bytes);
-	tsr_held_again(held);
-	queue_fill(vm, held, 0);
-	pid = flood_start(&flood, vm, NULL);
-	tsr_wait_for(flood_stopped(&flood, pid));
-	queued = flood.state->queued;
-	require(tsr_held_waits(held));
-	tsr_held_go(held);
-	tap_join(pid);
-	return queued;
-}
-
 /*
- * Unmapping memory waits for few jobs only, because a client with userptr
- * objects may have few unfinished jobs.
+ * Unmapping memory waits for a limited number of jobs, because a process may
+ * have a limited number of unfinished jobs. The stuck job counts, too, and so do
+ * the held one and the one behind it.
  */
 static void few_jobs(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_held held = tsr_held_open(&dev);
 	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo bo = tsr_bo_new(&dev, SIZE, tsr_bit(tsr_seg_hidden(&dev)), 0);
-	struct flood many, late;
-	pid_t pids[2];
-	uint32_t few;
+	struct tsr_bo bo = mapped(&vm, tsr_pages_new(SIZE), 0);
+	struct flood flood = { .vm = &vm };
 
-	tsr_vm_map(&dev, vm.id, &bo, 0, AT, SIZE, 0);
-	tsr_vm_place(&vm, &bo);
 	queue_fill(&vm, &held, 0);
-	pids[0] = flood_start(&many, &vm, NULL);
-	tsr_wait_for(many.state->queued == MANY);
-	/* creating the object waits for the jobs that exceed the limit */
-	pids[1] = flood_start(&late, &vm, tsr_pages_new(SIZE));
-	tsr_wait_for(flood_stopped(&late, pids[1]));
-	require_eq(late.state->handle, 0);
+	tsr_call_start(&flood.in, flood_run, &flood);
+	tsr_wait_for(flood.in.returned || tsr_call_waits(&flood.in, "quota"));
+	require_eq(flood.queued, MOST - 3);
 	require(tsr_held_waits(&held));
 	tsr_held_go(&held);
-	tap_join(pids[0]);
-	tap_join(pids[1]);
-
-	few = flood_held(&vm, &held);
-	tap_note("%u jobs", few);
-	require(few <= FEW && few > FEW / 2);
-	require_ok(__tsr_bo_close(dev.fd, late.state->handle));
-	/* once a worker has destroyed the object */
-	tsr_wait_for(flood_held(&vm, &held) == MANY);
+	tsr_call_join(&flood.in);
+	tsr_bo_free(&dev, &bo);
 	tsr_held_close(&held);
-	tsr_close(&dev);
-}
-
-struct from_user {
-	struct tsr_vm *vm;
-	void *memory;
-	int rc;
-};
-
-/* Does not restart after a signal. */
-static void from_user_once(void *arg)
-{
-	struct from_user *from_user = arg;
-	struct drm_tessera_bo_from_user args = {
-		.address = (uintptr_t)from_user->memory,
-		.size = SIZE,
-	};
-
-	from_user->rc =
-		ioctl(from_user->vm->dev->fd, DRM_IOCTL_TESSERA_BO_FROM_USER, &args) ? -errno : 0;
-}
-
-static void queue_one(void *arg)
-{
-	struct from_user *from_user = arg;
-
-	require_ok(run_empty(from_user->vm));
-}
-
-static void on_signal(int sig)
-{
-}
-
-/*
- * If BO_FROM_USER is interrupted while it waits for jobs, the client keeps its
- * usual limit of jobs.
- */
-static void not_few_jobs(void)
-{
-	struct sigaction action = { .sa_handler = on_signal };
-	struct tsr_device dev = tsr_open();
-	struct tsr_held held = tsr_held_open(&dev);
-	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct tsr_bo bo = tsr_bo_new(&dev, SIZE, tsr_bit(tsr_seg_hidden(&dev)), 0);
-	struct from_user from_user = { .vm = &vm, .memory = tsr_pages_new(SIZE) };
-	struct tsr_call call;
-
-	if (!(dev.info.caps & DRM_TESSERA_CAP_USER_MEMORY))
-		tap_skip("the device cannot use memory of processes");
-	require(!sigaction(SIGUSR1, &action, NULL));
-	tsr_vm_map(&dev, vm.id, &bo, 0, AT, SIZE, 0);
-	tsr_vm_place(&vm, &bo);
-	queue_fill(&vm, &held, 0);
-	for (uint32_t i = 0; i < MANY; i++)
-		require_ok(run_empty(&vm));
-	tsr_call_start(&call, from_user_once, &from_user);
-	tsr_wait_for(call.returned || tsr_call_waits(&call, "quota"));
-	require(!pthread_kill(call.thread, SIGUSR1));
-	tsr_call_join(&call);
-	require_eq(from_user.rc, -EINTR);
-
-	tsr_call_start(&call, queue_one, &from_user);
-	tsr_wait_for(call.returned || tsr_call_waits(&call, "quota"));
-	require_msg(call.returned, "expected the usual limit of jobs for a client without user "
-				   "memory, saw a lower one");
-	require(tsr_held_waits(&held));
-	tsr_call_join(&call);
-	tsr_held_go(&held);
-	tsr_held_close(&held);
+	tsr_vm_close(&vm);
 	tsr_close(&dev);
 }
 
@@ -685,8 +565,6 @@ static const struct tap_test tests[] = {
 	{ "DESTROY-7 changes of user memory wait while it is unmapped", changes_beside_unmap, 0,
 	  100 },
 	{ "DESTROY-7 a change of user memory waits for few jobs", few_jobs, 0, 100 },
-	{ "DESTROY-7 an interrupted BO_FROM_USER leaves the limit of jobs as it was", not_few_jobs,
-	  0, 0 },
 	{ "RES-5 jobs at virtual addresses race with munmap", race, 0, 100 },
 };
 

@@ -322,18 +322,22 @@ static void all_numbers_are_busy(void)
 	tsr_close(&dev);
 }
 
-/* A client whose VMs have all IDs, and which queues two jobs in each VM. */
-static void has_all_numbers(void *arg)
+/*
+ * A client with a job in all but MINE of the VMs that can have an ID. It queues
+ * MINE more jobs, the first in the VM that has queued none for longest. With
+ * them it has as many unfinished jobs as a process may have.
+ */
+static void has_most_numbers(void *arg)
 {
 	static struct busy busy;
 	struct part *part = arg;
 	char c = 0;
 
-	busy_init(&busy, NUMBERS);
+	busy_init(&busy, NUMBERS - MINE);
 	require_eq(write(part->ready[1], &c, 1), 1);
 	for (uint32_t round = 0; round < 2; round++) {
 		require_eq(read(part->go[0], &c, 1), 1);
-		for (uint32_t i = 0; i < NUMBERS; i++)
+		for (uint32_t i = 0; i < (round ? MINE : busy.num); i++)
 			busy_queue(&busy, i);
 		require_eq(write(part->ready[1], &c, 1), 1);
 	}
@@ -359,7 +363,7 @@ static void ask_once(void *arg)
 {
 	struct asking *asking = arg;
 	struct drm_tessera_submit_vm args = {
-		.context = asking->busy->vms[0].context,
+		.context = asking->busy->vms[MINE].context,
 		.cmds = CMDS_AT,
 		.cmd_size = asking->busy->bytes,
 	};
@@ -391,12 +395,14 @@ static void interrupted_request(void)
 	require(!sigaction(SIGUSR1, &action, NULL));
 	require_ok(pipe(part.ready));
 	require_ok(pipe(part.go));
-	pid = tap_fork(has_all_numbers, &part);
+	pid = tap_fork(has_most_numbers, &part);
 	require_eq(read(part.ready[0], &c, 1), 1);
-	busy_init(&busy, 1);
+	busy_init(&busy, MINE + 1);
 	stuck = tsr_stuck_start(&dev, tsr_context_new(&dev, 0));
 	require_eq(write(part.go[1], &c, 1), 1);
 	require_eq(read(part.ready[0], &c, 1), 1);
+	for (uint32_t i = 0; i < MINE; i++)
+		busy_queue(&busy, i);
 
 	tsr_call_start(&asking.in, ask_once, &asking);
 	tsr_wait_for(asking.in.returned || tsr_call_waits(&asking.in, "asid"));
@@ -410,7 +416,7 @@ static void interrupted_request(void)
 				     "waits for it any longer");
 	tsr_stuck_end(&stuck);
 	tap_join(pid);
-	busy_queue(&busy, 0);
+	busy_queue(&busy, MINE);
 	busy_wait(&busy);
 	tsr_close(&busy.dev);
 	tsr_close(&dev);

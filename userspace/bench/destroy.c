@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define QUEUED 7000 /* below the limit at which a client waits */
+#define QUEUED 250 /* below the limit at which a process waits */
 /* The two queues take turns, so that both see the same machine. */
 #define TURNS 33
 #define OBJECTS 128

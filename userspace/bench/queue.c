@@ -19,10 +19,15 @@
 
 #define OBJECTS 1000
 #define LISTS 15 /* submissions that list all objects */
+/*
+ * Objects that one job writes, so that a process has fewer unfinished jobs than
+ * the limit.
+ */
+#define WRITTEN 5
 
 static struct tessera_bo *bos[OBJECTS];
 static uint32_t handles[OBJECTS];
-static bool many; /* one context per object and process; else one per process */
+static bool many; /* one context per job; else one per process */
 
 static uint32_t raw_context(void)
 {
@@ -58,11 +63,15 @@ static void write_all(void)
 	uint32_t ctx = raw_context();
 
 	must("nop", tessera_cmdbuf_nop(bench.cb, 2));
-	for (int i = 0; i < OBJECTS; i++) {
-		const struct drm_tessera_submit_alloc alloc = { .handle = handles[i],
-								.flags = DRM_TESSERA_ALLOC_WRITE };
+	for (int i = 0; i < OBJECTS; i += WRITTEN) {
+		struct drm_tessera_submit_alloc allocs[WRITTEN];
 
-		submit_list(ctx, &alloc, 1);
+		for (int n = 0; n < WRITTEN; n++)
+			allocs[n] = (struct drm_tessera_submit_alloc){
+				.handle = handles[i + n],
+				.flags = DRM_TESSERA_ALLOC_WRITE,
+			};
+		submit_list(ctx, allocs, WRITTEN);
 		if (many)
 			ctx = raw_context();
 	}

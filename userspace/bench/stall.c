@@ -340,7 +340,7 @@ void bench_stall_split_preempt(void)
 
 /* ---- A: long jobs from many contexts ------------------------------------- */
 
-#define CONTEXTS 256
+#define CONTEXTS 120 /* a process may have 256 unfinished jobs */
 #define LONG_BYTES 65536
 #define LONG_FILLS 256 /* 16 MiB */
 

@@ -1280,7 +1280,10 @@ struct drm_tessera_sync {
  * struct drm_tessera_submit - argument of DRM_IOCTL_TESSERA_SUBMIT
  *
  * The call waits for foreign fences, both in-fences and fences in the
- * reservations of the objects. A POSIX signal ends that wait (-EINTR).
+ * reservations of the objects. It also waits while the process has 256
+ * unfinished jobs in all its contexts, or as much unfinished work as it may
+ * have, see &struct drm_tessera_query_client. A POSIX signal ends these waits
+ * (-EINTR).
  *
  * Errors, with nothing run:
  *
@@ -1804,8 +1807,7 @@ struct drm_tessera_vm_bind {
  * includes pages that only userfaultfd would provide, and with -EBUSY if the
  * memory changes repeatedly while the kernel looks it up. The memory is always
  * that of the process that created the object, also if another process submits
- * the job. A process that has such an object may have only a few unfinished
- * jobs: calls that submit more wait before they begin.
+ * the job.
  *
  * Errors, with nothing done:
  *
@@ -1840,7 +1842,8 @@ struct drm_tessera_bo_from_user {
  * the file's residency list when it is submitted. The kernel first brings
  * evicted objects of that list back, as MAKE_RESIDENT does: all of them, in
  * whichever VM they are mapped (RES-2), and the page tables of the file's VMs.
- * The call waits for foreign fences in @syncs.
+ * The call waits for foreign fences in @syncs, and for unfinished jobs of the
+ * process as &struct drm_tessera_submit does.
  *
  * Errors, with nothing run, in addition to those of &struct
  * drm_tessera_make_resident:

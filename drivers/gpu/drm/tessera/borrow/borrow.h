@@ -14,7 +14,6 @@
 struct dma_fence;
 struct drm_gem_object;
 struct tessera_device;
-struct tessera_quota;		/* client/client.h */
 struct ttm_buffer_object;
 
 /* borrow/user.c */
@@ -35,8 +34,6 @@ struct tessera_user {
 	struct mmu_interval_notifier notifier;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @quota: quota of the client whose jobs use the memory */
-	struct tessera_quota *quota;
 	/** @obj: the object; outlives this struct */
 	struct drm_gem_object *obj;
 	/** @id: id of the object, for traces */
@@ -122,8 +119,8 @@ int tessera_users_init(struct tessera_device *tdev);
 void tessera_users_begin(struct tessera_device *tdev);
 void tessera_users_end(struct tessera_device *tdev);
 
-struct tessera_user *tessera_user_create(struct tessera_device *tdev, struct tessera_quota *quota,
-					 unsigned long start, bool read_only);
+struct tessera_user *tessera_user_create(struct tessera_device *tdev, unsigned long start,
+					 bool read_only);
 int tessera_user_watch(struct tessera_user *user, struct drm_gem_object *obj, u32 id);
 void tessera_user_destroy(struct tessera_user *user);
 bool tessera_user_may_change(struct tessera_user *user, unsigned long seq);

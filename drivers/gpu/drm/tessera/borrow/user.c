@@ -47,7 +47,6 @@
 #include "base/trace.h"
 #include "base/wait.h"
 #include "borrow/borrow.h"
-#include "client/client.h"
 
 /* Pages per hold of the lock, so that other threads get it in between. */
 #define DIRTY_PAGES	1024UL
@@ -273,30 +272,19 @@ static const struct mmu_interval_notifier_ops user_ops = {
 /**
  * tessera_user_create() - create the record for memory of the calling process
  * @tdev: the device
- * @quota: quota of the client that will use the memory; outlives the object
  * @start: the first address
  * @read_only: the GPU may not write it
  *
- * A thread that changes the memory waits for the jobs of the client, so their
- * number is limited from now on. The caller holds no lock.
- *
- * Return: the record; or -ENOMEM or -ERESTARTSYS.
+ * Return: the record, or NULL.
  */
-struct tessera_user *tessera_user_create(struct tessera_device *tdev, struct tessera_quota *quota,
-					 unsigned long start, bool read_only)
+struct tessera_user *tessera_user_create(struct tessera_device *tdev, unsigned long start,
+					 bool read_only)
 {
 	struct tessera_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
-	int ret;
 
 	if (!user)
-		return ERR_PTR(-ENOMEM);
-	ret = tessera_quota_begin_few(quota);
-	if (ret) {
-		kfree(user);
-		return ERR_PTR(ret);
-	}
+		return NULL;
 	user->tdev = tdev;
-	user->quota = quota;
 	user->start = start;
 	user->read_only = read_only;
 	user->invalid = true;
@@ -339,7 +327,6 @@ void tessera_user_destroy(struct tessera_user *user)
 	if (user->watched)
 		mmu_interval_notifier_remove(&user->notifier);
 	WARN_ON(!list_empty(&user->vms));
-	tessera_quota_end_few(user->quota);
 	kfree(user);
 }
 

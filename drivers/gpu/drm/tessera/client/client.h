@@ -28,37 +28,44 @@ struct tessera_placement;	/* segments/segments.h */
 /* client/quota.c */
 
 /**
- * TESSERA_FEW_JOBS - limit on unfinished jobs of a client with
- * &tessera_quota.few set
+ * TESSERA_MAX_JOBS - limit on unfinished jobs of a process
  *
  * Large enough that an engine never runs out of jobs.
  */
-#define TESSERA_FEW_JOBS	128
+#define TESSERA_MAX_JOBS	256
+
+/**
+ * struct tessera_places - places for jobs
+ */
+struct tessera_places {
+	/**
+	 * @taken: number of unfinished jobs, and of submissions that are about
+	 * to add one
+	 */
+	atomic_t taken;
+	/** @wait: threads waiting for a place */
+	wait_queue_head_t wait;
+};
 
 /**
  * struct tessera_engine_quota - a process's work on an engine that cannot
  * preempt
  */
 struct tessera_engine_quota {
-	/**
-	 * @jobs: number of unfinished jobs, and of submissions that are about
-	 * to add one
-	 */
-	atomic_t jobs;
+	/** @jobs: places for jobs on the engine */
+	struct tessera_places jobs;
 	/**
 	 * @job_ns: expected run time of one job, from its last jobs; under the
 	 * engine's lock
 	 */
 	u64 job_ns;
-	/** @wait: threads waiting for @jobs to drop */
-	wait_queue_head_t wait;
 };
 
 /** TESSERA_QUOTA_LEVELS - number of &enum tessera_level */
 #define TESSERA_QUOTA_LEVELS	3
 
 /**
- * struct tessera_quota - kernel memory charged for a client's unfinished work
+ * struct tessera_quota - unfinished work of a process, and its memory
  *
  * Its address also identifies the client: jobs with the same quota belong to
  * the same client.
@@ -68,12 +75,10 @@ struct tessera_quota {
 	atomic_long_t bytes;
 	/** @limit: limit on @bytes; new submissions wait above 15/16 of it */
 	long limit;
-	/** @jobs: number of armed and unfinished jobs */
-	atomic_t jobs;
-	/** @few: number of reasons to limit @jobs to TESSERA_FEW_JOBS */
-	atomic_t few;
-	/** @wait: threads waiting for @bytes or @jobs to drop */
+	/** @wait: threads waiting for @bytes to drop */
 	wait_queue_head_t wait;
+	/** @jobs: places for jobs of all contexts */
+	struct tessera_places jobs;
 	/** @engines: work on each engine that cannot preempt */
 	struct tessera_engine_quota engines[TSR_MAX_ENGINES];
 	/**
@@ -85,6 +90,8 @@ struct tessera_quota {
 
 void tessera_quota_init(struct tessera_quota *quota, long limit);
 int tessera_quota_enter(struct tessera_quota *quota, long bytes);
+void tessera_quota_leave(struct tessera_quota *quota, long bytes);
+bool tessera_quota_is_full(struct tessera_quota *quota);
 void tessera_quota_charge(struct tessera_quota *quota, long bytes);
 void tessera_quota_uncharge(struct tessera_quota *quota, long bytes);
 void tessera_quota_add_job(struct tessera_quota *quota);
@@ -93,8 +100,6 @@ int tessera_quota_enter_engine(struct tessera_quota *quota, u32 engine);
 void tessera_quota_add_engine_job(struct tessera_quota *quota, u32 engine);
 void tessera_quota_leave_engine(struct tessera_quota *quota, u32 engine);
 void tessera_quota_job_ran(struct tessera_quota *quota, u32 engine, u64 ns);
-int tessera_quota_begin_few(struct tessera_quota *quota);
-void tessera_quota_end_few(struct tessera_quota *quota);
 
 static inline long tessera_quota_bytes(struct tessera_quota *quota)
 {

@@ -2,24 +2,28 @@
 /**
  * DOC: quotas
  *
- * A quota bounds the kernel memory that a client's unfinished work occupies:
- * command buffers, preambles, page lists, jobs, and the copies of lists during
- * a submission. A submission waits, with nothing held and nothing begun, until
- * its own memory fits below 15/16 of the limit. The remainder is for what the
- * kernel adds on the way (paging, preambles). The driver charges such memory
- * without waiting. It is bounded, because work is done in batches of limited
- * size.
+ * A quota bounds the unfinished work of a process. A submission waits for it
+ * with nothing held and nothing begun. It has three limits:
  *
- * The limit allows tens of thousands of small jobs. Some operations on user
- * memory must wait for all jobs of a client and cannot be aborted
- * (borrow/user.c). A client with such memory may have only TESSERA_FEW_JOBS
- * unfinished jobs, and waits for that in the same place.
+ * - the number of jobs, TESSERA_MAX_JOBS. Others may have to wait for all jobs
+ *   of a process, each of which may take up to its timeout: an eviction, or a
+ *   thread that reclaims user memory and cannot give up (borrow/user.c).
+ * - the kernel memory that the work occupies: command buffers, preambles, page
+ *   lists, jobs, and the copies of lists during a submission. The own memory of
+ *   a submission has to fit below 15/16 of the limit. The remainder is for what
+ *   the kernel adds on the way (paging, preambles). The driver charges such
+ *   memory without waiting. It is bounded, because work is done in batches of
+ *   limited size.
+ * - on an engine that cannot preempt, 20 ms of engine time, estimated from the
+ *   last jobs. A submission in parts waits there for all jobs before it
+ *   (submit/gate.c). The limit is never so low that the ring would run dry, and
+ *   never above a fixed number of jobs.
  *
- * On an engine that cannot preempt, a submission in parts waits for all jobs
- * before it (submit/gate.c). The unfinished work of each process is therefore
- * limited there to 20 ms of engine time, estimated from its last jobs. The
- * limit is never so low that the ring would run dry, and never above a fixed
- * number of jobs.
+ * A call has a place among the jobs until it returns, and a job has one until
+ * it has finished. The place of a call is for one job. A submission in parts has
+ * more than one unfinished part only while the process is below the limit
+ * (submit/plan.c). So there are never more than TESSERA_MAX_JOBS unfinished
+ * jobs. Paging is not counted: its jobs are short, and their memory is limited.
  */
 
 #include <linux/math64.h>
@@ -38,6 +42,34 @@
 #define MIN_ENGINE_JOBS	8
 #define MAX_ENGINE_JOBS	64
 
+static void places_init(struct tessera_places *places)
+{
+	atomic_set(&places->taken, 0);
+	init_waitqueue_head(&places->wait);
+}
+
+static bool places_try(struct tessera_places *places, int limit)
+{
+	int taken = atomic_read(&places->taken);
+
+	do {
+		if (taken >= limit)
+			return false;
+	} while (!atomic_try_cmpxchg(&places->taken, &taken, taken + 1));
+
+	return true;
+}
+
+/*
+ * Each place that becomes free wakes one thread. @limit is the highest limit
+ * that a waiting thread may have.
+ */
+static void places_free(struct tessera_places *places, int limit)
+{
+	if (atomic_dec_return(&places->taken) < limit && wq_has_sleeper(&places->wait))
+		wake_up(&places->wait);
+}
+
 /**
  * tessera_quota_init() - set up a quota
  * @quota: the quota
@@ -48,13 +80,11 @@ void tessera_quota_init(struct tessera_quota *quota, long limit)
 	u32 i;
 
 	atomic_long_set(&quota->bytes, 0);
+	places_init(&quota->jobs);
 	for (i = 0; i < TSR_MAX_ENGINES; i++) {
-		atomic_set(&quota->engines[i].jobs, 0);
+		places_init(&quota->engines[i].jobs);
 		quota->engines[i].job_ns = ENGINE_NS / MIN_ENGINE_JOBS;
-		init_waitqueue_head(&quota->engines[i].wait);
 	}
-	atomic_set(&quota->jobs, 0);
-	atomic_set(&quota->few, 0);
 	quota->limit = limit;
 	init_waitqueue_head(&quota->wait);
 }
@@ -82,26 +112,65 @@ static bool quota_try(struct tessera_quota *quota, long bytes)
 	return true;
 }
 
-static bool quota_has_few(struct tessera_quota *quota)
+static int quota_enter_jobs(struct tessera_quota *quota)
 {
-	return !atomic_read(&quota->few) || atomic_read(&quota->jobs) < TESSERA_FEW_JOBS;
+	tessera_wait_might(TESSERA_WAIT_QUOTA);
+	if (places_try(&quota->jobs, TESSERA_MAX_JOBS))
+		return 0;
+
+	return tessera_wait_in(TESSERA_WAIT_QUOTA,
+			       wait_event_interruptible_exclusive(quota->jobs.wait,
+								  places_try(&quota->jobs,
+									     TESSERA_MAX_JOBS)));
 }
 
 /**
- * tessera_quota_enter() - wait until the quota has space for new work, and
- * charge it
+ * tessera_quota_enter() - wait until a process may begin new work, and charge
+ * it
  * @quota: the quota
- * @bytes: memory of the new work
+ * @bytes: memory of the call
  *
- * The caller must not hold any lock.
+ * The caller must not hold any lock. The jobs waited for are armed, and the
+ * calls depend on no other call that waits here.
  *
- * Return: 0 or -ERESTARTSYS.
+ * Return: 0 or -ERESTARTSYS. On success call tessera_quota_leave() at the end
+ * of the call.
  */
 int tessera_quota_enter(struct tessera_quota *quota, long bytes)
 {
-	return tessera_wait_event(TESSERA_WAIT_QUOTA, quota->wait,
-				  quota_has_few(quota) && quota_try(quota, bytes),
-				  TASK_INTERRUPTIBLE);
+	int ret = quota_enter_jobs(quota);
+
+	if (ret)
+		return ret;
+	ret = tessera_wait_event(TESSERA_WAIT_QUOTA, quota->wait, quota_try(quota, bytes),
+				 TASK_INTERRUPTIBLE);
+	if (ret)
+		tessera_quota_remove_job(quota);
+
+	return ret;
+}
+
+/**
+ * tessera_quota_leave() - end a call that tessera_quota_enter() has let in
+ * @quota: the quota
+ * @bytes: the memory that is still charged for it
+ */
+void tessera_quota_leave(struct tessera_quota *quota, long bytes)
+{
+	tessera_quota_uncharge(quota, bytes);
+	tessera_quota_remove_job(quota);
+}
+
+/**
+ * tessera_quota_is_full() - ask whether a process has as many jobs as it may
+ * have
+ * @quota: the quota
+ *
+ * Return: true if a new call would wait.
+ */
+bool tessera_quota_is_full(struct tessera_quota *quota)
+{
+	return atomic_read(&quota->jobs.taken) >= TESSERA_MAX_JOBS;
 }
 
 /**
@@ -132,24 +201,22 @@ void tessera_quota_uncharge(struct tessera_quota *quota, long bytes)
 
 /**
  * tessera_quota_add_job() - count an armed job
- * @quota: the quota, or NULL
+ * @quota: the quota
  */
 void tessera_quota_add_job(struct tessera_quota *quota)
 {
-	if (quota)
-		atomic_inc(&quota->jobs);
+	atomic_inc(&quota->jobs.taken);
 }
 
 /**
  * tessera_quota_remove_job() - uncount a finished job
- * @quota: the quota, or NULL
+ * @quota: the quota
  *
  * Any context.
  */
 void tessera_quota_remove_job(struct tessera_quota *quota)
 {
-	if (quota && atomic_dec_return(&quota->jobs) < TESSERA_FEW_JOBS)
-		quota_wake(quota);
+	places_free(&quota->jobs, TESSERA_MAX_JOBS);
 }
 
 static int quota_engine_limit(const struct tessera_engine_quota *engine)
@@ -161,15 +228,7 @@ static int quota_engine_limit(const struct tessera_engine_quota *engine)
 
 static bool quota_try_engine(struct tessera_engine_quota *engine)
 {
-	int limit = quota_engine_limit(engine);
-	int jobs = atomic_read(&engine->jobs);
-
-	do {
-		if (jobs >= limit)
-			return false;
-	} while (!atomic_try_cmpxchg(&engine->jobs, &jobs, jobs + 1));
-
-	return true;
+	return places_try(&engine->jobs, quota_engine_limit(engine));
 }
 
 /**
@@ -192,9 +251,8 @@ int tessera_quota_enter_engine(struct tessera_quota *quota, u32 engine)
 	if (quota_try_engine(mine))
 		return 0;
 
-	/* Each job that finishes wakes one thread. */
 	return tessera_wait_in(TESSERA_WAIT_GATE,
-			       wait_event_interruptible_exclusive(mine->wait,
+			       wait_event_interruptible_exclusive(mine->jobs.wait,
 								  quota_try_engine(mine)));
 }
 
@@ -207,7 +265,7 @@ int tessera_quota_enter_engine(struct tessera_quota *quota, u32 engine)
  */
 void tessera_quota_add_engine_job(struct tessera_quota *quota, u32 engine)
 {
-	atomic_inc(&quota->engines[engine].jobs);
+	atomic_inc(&quota->engines[engine].jobs.taken);
 }
 
 /**
@@ -220,10 +278,7 @@ void tessera_quota_add_engine_job(struct tessera_quota *quota, u32 engine)
  */
 void tessera_quota_leave_engine(struct tessera_quota *quota, u32 engine)
 {
-	struct tessera_engine_quota *mine = &quota->engines[engine];
-
-	if (atomic_dec_return(&mine->jobs) < MAX_ENGINE_JOBS && wq_has_sleeper(&mine->wait))
-		wake_up(&mine->wait);
+	places_free(&quota->engines[engine].jobs, MAX_ENGINE_JOBS);
 }
 
 /**
@@ -240,38 +295,4 @@ void tessera_quota_job_ran(struct tessera_quota *quota, u32 engine, u64 ns)
 	u64 old = mine->job_ns;
 
 	WRITE_ONCE(mine->job_ns, ns >= old ? ns : old - DIV_ROUND_UP_ULL(old - ns, 8));
-}
-
-/**
- * tessera_quota_begin_few() - limit the client to few unfinished jobs
- * @quota: the quota
- *
- * Waits until there are few, so the caller must not hold any lock. The number
- * can later be exceeded only by calls in progress and by the parts of one
- * submission.
- *
- * Return: 0 or -ERESTARTSYS. On success call tessera_quota_end_few() to lift
- * the limit.
- */
-int tessera_quota_begin_few(struct tessera_quota *quota)
-{
-	int ret;
-
-	atomic_inc(&quota->few);
-	ret = tessera_wait_event(TESSERA_WAIT_QUOTA, quota->wait, quota_has_few(quota),
-				 TASK_INTERRUPTIBLE);
-	if (ret)
-		tessera_quota_end_few(quota);
-
-	return ret;
-}
-
-/**
- * tessera_quota_end_few() - undo one tessera_quota_begin_few()
- * @quota: the quota
- */
-void tessera_quota_end_few(struct tessera_quota *quota)
-{
-	if (!atomic_dec_return(&quota->few))
-		quota_wake(quota);
 }

@@ -457,7 +457,6 @@ static void tessera_job_finished_cb(struct dma_fence *fence, struct dma_fence_cb
 
 	if (job->ops->finished)
 		job->ops->finished(job);
-	tessera_quota_remove_job(job->quota);
 }
 
 /**
@@ -478,7 +477,6 @@ void tessera_job_arm(struct tessera_job *job)
 	drm_sched_job_arm(&job->base);
 	job->finished = dma_fence_get(&job->base.s_fence->finished);
 	job->seqno = job->finished->seqno;
-	tessera_quota_add_job(job->quota);
 	dma_fence_add_callback(job->finished, &job->finished_cb, tessera_job_finished_cb);
 }
 

@@ -130,10 +130,9 @@ int tessera_userptr_create(struct tessera_device *tdev, struct drm_file *file,
 	ret = check_now(start, start + args->size, !read_only);
 	if (ret)
 		return ret;
-	user = tessera_user_create(tdev, &tessera_paging_queue_account(queue)->process->work, start,
-				   read_only);
-	if (IS_ERR(user))
-		return PTR_ERR(user);
+	user = tessera_user_create(tdev, start, read_only);
+	if (!user)
+		return -ENOMEM;
 	ret = tessera_gem_create_user(file, queue, &bo, user);
 	if (!ret)
 		args->handle = bo.handle;

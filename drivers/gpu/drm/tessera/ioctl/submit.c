@@ -286,7 +286,7 @@ int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_file *fil
 		if (!ret)
 			ret = tessera_submit(tdev, file, &tfile->contexts, &data);
 		submit_put_data(&data);
-		tessera_quota_uncharge(&tfile->account->process->work, list_bytes);
+		tessera_quota_leave(&tfile->account->process->work, list_bytes);
 	}
 	submit_put_data(&data);
 

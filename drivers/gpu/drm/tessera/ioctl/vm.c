@@ -130,7 +130,7 @@ int tessera_ioctl_vm_bind(struct drm_device *drm, void *arg, struct drm_file *fi
 		ret = tessera_quota_enter(&tfile->account->process->work, bytes);
 	if (!ret) {
 		ret = bind_run(tdev, file, args->vm, &data);
-		tessera_quota_uncharge(&tfile->account->process->work, bytes);
+		tessera_quota_leave(&tfile->account->process->work, bytes);
 	}
 	kvfree(data.ops);
 	kvfree(data.syncs);

@@ -126,6 +126,7 @@ static void tessera_part_finished(struct tessera_job *job)
 	tessera_backlog_done(part->ctx->backlog, &part->backlog);
 	if (part->gated)
 		tessera_gate_done(part->ctx->account->process, job->engine->id, part->epoch);
+	tessera_quota_remove_job(job->quota);
 	if (part->group) {
 		atomic_dec_return(&part->group->unfinished);
 		if (wq_has_sleeper(&part->group->wait))
@@ -258,21 +259,30 @@ void tessera_group_put(struct tessera_group *group)
 	kref_put(&group->ref, group_release);
 }
 
+static bool group_may_go_on(struct tessera_group *group, u32 most, struct tessera_quota *quota)
+{
+	u32 unfinished = atomic_read(&group->unfinished);
+
+	return !unfinished || (unfinished <= most && !tessera_quota_is_full(quota));
+}
+
 /**
  * tessera_group_wait() - wait until few of its parts are unfinished
  * @group: the group
- * @unfinished: the number to wait for
+ * @most: the number to wait for; it is 0 while the process has as many jobs as
+ * it may have
+ * @quota: quota of the process
  *
  * No lock may be held but the context's and &tessera_device.reset_lock.
  *
  * Return: 0, or -EINTR for a fatal signal.
  */
-int tessera_group_wait(struct tessera_group *group, u32 unfinished)
+int tessera_group_wait(struct tessera_group *group, u32 most, struct tessera_quota *quota)
 {
 	int ret;
 
 	ret = tessera_wait_event(TESSERA_WAIT_PARTS, group->wait,
-				 atomic_read(&group->unfinished) <= unfinished,
+				 group_may_go_on(group, most, quota),
 				 TESSERA_GROUP_WAIT);
 
 	return ret ? -EINTR : 0;
@@ -426,6 +436,7 @@ struct dma_fence *tessera_part_arm(struct tessera_part *part, struct tessera_pas
 		return NULL;
 	part->gated = pass && pass->gate;
 	tessera_backlog_add(part->ctx->backlog, &part->backlog);
+	tessera_quota_add_job(part->job.quota);
 
 	return tessera_job_finished(&part->job);
 }

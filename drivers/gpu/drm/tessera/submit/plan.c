@@ -31,6 +31,7 @@
 #include "base/device.h"
 #include "base/trace.h"
 #include "base/uobj.h"
+#include "client/client.h"
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
@@ -440,20 +441,27 @@ void tessera_plan_yield(struct tessera_submit_run *run)
  * tessera_plan_execute() - carry out the plan of a batch
  * @run: the submission, planned and locked
  *
+ * The batch ends behind a part if the process then has as many jobs as it may
+ * have.
+ *
  * Return: 0; -EAGAIN if the plan is outdated; -EINPROGRESS with
  * &tessera_request.blocker set; a reason of &enum tessera_again; or the error
  * that the submission ends with. Some parts may have been armed in each case.
  */
 int tessera_plan_execute(struct tessera_submit_run *run)
 {
+	struct tessera_quota *work = &run->req->ctx->account->process->work;
 	u32 num_ops = 0, before = run->num_parts;
 	u32 i;
 	int ret = 0;
 
 	for (i = 0; i < run->plan.n_op && !ret; i++) {
 		ret = tessera_uobj_check_abort(NULL) ?: run_op(run, &run->plan.op[i]);
-		if (!ret && run->plan.op[i].type == TESSERA_SPLIT_PART)
-			num_ops = i + 1;
+		if (ret || run->plan.op[i].type != TESSERA_SPLIT_PART)
+			continue;
+		num_ops = i + 1;
+		if (num_ops < run->plan.n_op && tessera_quota_is_full(work))
+			ret = -EAGAIN;
 	}
 	/* Tell the planner how much of the plan was armed. */
 	run->plan.n_op = num_ops;

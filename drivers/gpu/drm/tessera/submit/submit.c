@@ -507,6 +507,8 @@ static bool may_fit(const struct tessera_submit_run *run)
 /* Some parts of the submission are armed, and more will follow. */
 static int run_advance(struct tessera_submit_run *run)
 {
+	struct tessera_quota *work = &run->req->ctx->account->process->work;
+
 	run_waits_end(run);
 	run_unclaim(run);
 	/* The next attempt will find it again if it still blocks. */
@@ -515,7 +517,7 @@ static int run_advance(struct tessera_submit_run *run)
 	run->req->changes = 0;
 	tessera_plan_yield(run);
 
-	return tessera_group_wait(run->group, TESSERA_GROUP_PARTS - TESSERA_BATCH_PARTS) ?:
+	return tessera_group_wait(run->group, TESSERA_GROUP_PARTS - TESSERA_BATCH_PARTS, work) ?:
 	       tessera_group_error(run->group);
 }
 

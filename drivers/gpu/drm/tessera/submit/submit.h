@@ -307,7 +307,7 @@ struct tessera_group {
 struct tessera_group *tessera_group_create(struct tessera_context *ctx);
 void tessera_group_put(struct tessera_group *group);
 int tessera_group_error(const struct tessera_group *group);
-int tessera_group_wait(struct tessera_group *group, u32 unfinished);
+int tessera_group_wait(struct tessera_group *group, u32 most, struct tessera_quota *quota);
 
 struct tessera_part *tessera_part_create(struct tessera_context *ctx, u32 max_uses);
 void tessera_part_put(struct tessera_part *part);

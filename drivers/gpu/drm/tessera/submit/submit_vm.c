@@ -216,7 +216,7 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 		if (ret)
 			return ret;
 		ret = submit_work(ctx, file, fences, args, list);
-		tessera_quota_uncharge(quota, bytes);
+		tessera_quota_leave(quota, bytes);
 		if (ret == TESSERA_AGAIN_PAGES) {
 			ret = ++changes == TESSERA_USER_TRIES ? -EBUSY :
 			      tessera_resident_rebind_userptr(ctx->pts);

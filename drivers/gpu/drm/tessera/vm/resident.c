@@ -550,7 +550,7 @@ static noinline_for_stack int make_round(struct make *make, const struct tessera
 	ret = tessera_work_begin(tdev);
 	if (!ret)
 		ret = tessera_work_end(tdev, make_once(make));
-	tessera_quota_uncharge(work, bytes);
+	tessera_quota_leave(work, bytes);
 
 out_put:
 	tessera_bos_put(&make->bos);
