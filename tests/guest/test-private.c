@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "foreign.h"
 #include "host.h"
+#include "memory.h"
 #include "resident.h"
 #include "stall.h"
 #include "vm.h"
@@ -714,6 +716,85 @@ static void shrinks_while_destroyed(void)
 	stage_fini(&s);
 }
 
+/* ---- a search beside locked objects --------------------------------------- */
+
+#define CROWD 1800 /* objects of one page */
+#define MOST_LOOKS 1300 /* a search passes 1,024 locked objects of a process */
+
+/* The steps of the two processes, in this order. */
+enum {
+	PLACED = 1,
+	COUNTED,
+	LOCKED,
+	SEARCHED
+};
+static volatile uint32_t *step;
+
+/*
+ * All objects of the VM share a reservation. It is locked while one of them
+ * waits for the paging engine.
+ */
+static void lock_crowd(void *arg)
+{
+	static struct tsr_bo crowd[CROWD];
+	struct tsr_bo_locked holder;
+	struct tsr_stuck stuck;
+	struct tsr_bo held;
+	struct stage s;
+
+	stage_init(&s);
+	for (uint32_t i = 0; i < CROWD; i++)
+		crowd[i] = new_in(&s, s.vm.id, KiB(4), s.set, 0);
+	tsr_make_resident(&s.dev, crowd, CROWD);
+	/* They stay where they are, but may be evicted. */
+	tsr_evict(&s.dev, crowd, CROWD);
+	*step = PLACED;
+	tsr_wait_for(*step == COUNTED);
+	held = new_in(&s, s.vm.id, KiB(4), tsr_bit(tsr_seg_visible(&s.dev)), 0);
+	stuck = tsr_stuck_next(&s.dev, s.dev.paging);
+	require_ok(__tsr_make_resident(s.dev.fd, &held.handle, 1, 0, NULL));
+	tsr_stuck_begun(&stuck);
+	tsr_bo_lock_begin(&holder, &s.dev, &held);
+	*step = LOCKED;
+	tsr_wait_for(*step == SEARCHED);
+	tsr_stuck_release(&stuck);
+	tsr_bo_lock_end(&holder);
+	stage_fini(&s);
+}
+
+/*
+ * A search for space passes a limited number of objects that another thread has
+ * locked. It does so with the lock of the segment held.
+ */
+static void passes_few_locked(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	struct tsr_bo rest = tsr_bo_new(&dev, KiB(512), tsr_bit(seg), 0);
+	struct tsr_bo next = tsr_bo_new(&dev, KiB(512), tsr_bit(seg), 0);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint64_t looks;
+	pid_t pid;
+
+	step = tsr_shared(sizeof(*step));
+	tsr_gpu_touch(&dev, ctx, &rest);
+	pid = tap_fork(lock_crowd, NULL);
+	tsr_wait_for(*step == PLACED);
+	require(tsr_query_memory(&dev, seg->id).used + next.size > seg->size);
+	/* The table of segments cannot be read while a VM is locked. */
+	looks = tsr_looked(seg->id);
+	*step = COUNTED;
+	tsr_wait_for(*step == LOCKED);
+	require_ok(__tsr_submit_use(&dev, ctx, &next, false));
+	require_eq(tsr_bo_info(&dev, &next).segment, seg->id);
+	*step = SEARCHED;
+	tap_join(pid);
+	looks = tsr_looked(seg->id) - looks;
+	tap_note("%llu placements looked at", (unsigned long long)looks);
+	require(looks < MOST_LOOKS);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "DESTROY-7 an object kept only by its mapping is unmapped", unmapped_last, 0, 0 },
 	{ "refused to create", refused_to_create, 0, 0 },
@@ -728,6 +809,7 @@ static const struct tap_test tests[] = {
 	{ "RES-5 moves keep bytes", moves_keep_bytes, 0, 90 },
 	{ "RES-5 submissions with lists evict private objects", gives_way_to_lists, 0, 90 },
 	{ "destroyed in any order", lives_and_dies, 0, 60 },
+	{ "RES-5 a search passes few locked objects", passes_few_locked, 0, 0 },
 	{ "RES-5 the shrinker frees pages of objects being destroyed", shrinks_while_destroyed, 0,
 	  120 },
 };
