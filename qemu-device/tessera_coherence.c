@@ -12,18 +12,17 @@
  * maintenance command becomes visible.
  *
  * Copies are found by the host address of their page, so the bus address that
- * an IOMMU assigns does not matter. A copy lives as long as its RAM and the
- * device. A reset keeps it. Commands run under the BQL, accesses in engine
- * threads. The lock guards only the table, and is innermost.
+ * an IOMMU assigns does not matter. A copy lives until its RAM goes, the machine
+ * is reset, or the machine stops. A reset of the device keeps it. Commands run
+ * under the BQL, accesses in engine threads. The lock guards only the table,
+ * and is innermost.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "tessera_compat.h"
 #include "qemu/atomic.h"
-#include "qapi/error.h"
 #include COMPAT_RAMLIST_H
-#include "migration/blocker.h"
 #include "tessera_coherence.h"
 #include "tessera_strict.h"
 #include "tessera_tsan.h"
@@ -36,43 +35,73 @@ typedef struct CachedPage {
     uint8_t mem[TSR_PAGE_SIZE];     /* contents of DRAM */
     uint8_t loaded[TSR_PAGE_SIZE];  /* what the caches loaded from it */
     uint64_t known;                 /* lines that are valid in both; atomic */
+    void *ram;                      /* TesseraRun.ram of the page */
+    uint64_t ram_offset;
 } CachedPage;
 
 struct TesseraCoherence {
     QemuMutex lock;
     GHashTable *pages;              /* host page to CachedPage */
+    bool written_back;              /* all pages, at some time */
     RAMBlockNotifier notifier;
-    Error *migration_blocker;       /* with io-coherent=off */
 };
 
 QEMU_BUILD_BUG_ON(LINES != 64);
 
 /* ---- Pages --------------------------------------------------------------- */
 
-/* The DRAM contents of a page are undefined until a command defines them. */
-static CachedPage *page_new(void)
+static GHashTable *new_table(void)
 {
-    CachedPage *page = g_new(CachedPage, 1);
+    return g_hash_table_new_full(NULL, NULL, NULL, g_free);
+}
 
+/*
+ * The DRAM contents of a page are undefined until a command defines them. Once
+ * all pages were written back, it is not known any more which pages that is
+ * true for, so then DRAM has the contents of guest RAM.
+ */
+static void page_fill(CachedPage *page, const uint8_t *ram, bool written_back)
+{
+    page->known = written_back ? UINT64_MAX : 0;
+    if (written_back) {
+        memcpy(page->mem, ram, TSR_PAGE_SIZE);
+        memcpy(page->loaded, page->mem, TSR_PAGE_SIZE);
+        return;
+    }
     for (unsigned int i = 0; i < TSR_PAGE_SIZE; i += 4) {
         stl_le_p(page->mem + i, TSR_POISON);
     }
-    page->known = 0;
-    tessera_tsan_exempt(page->mem, sizeof(page->mem));
-    return page;
 }
 
-static CachedPage *page_of(TesseraCoherence *c, const uint8_t *ram)
+static uint8_t *page_start(uint8_t *ram)
 {
-    gpointer key = (gpointer)((uintptr_t)ram & ~(uintptr_t)(TSR_PAGE_SIZE - 1));
+    return ram - (uintptr_t)ram % TSR_PAGE_SIZE;
+}
+
+/*
+ * Return the copy of the page at byte @at of a run of guest RAM. A page without
+ * one gets one. The guest decides which pages have copies, so their number is
+ * limited. For a page beyond the limit this returns NULL: accesses use guest
+ * RAM, as if they snooped, and commands change nothing. Correct software does
+ * not notice.
+ */
+static CachedPage *page_of(TesseraState *s, const TesseraRun *run, uint64_t at)
+{
+    TesseraCoherence *c = s->coherence;
+    uint8_t *ram = page_start(run->ptr + at);
     CachedPage *page;
 
     QEMU_LOCK_GUARD(&c->lock);
-    page = g_hash_table_lookup(c->pages, key);
-    if (!page) {
-        page = page_new();
-        g_hash_table_insert(c->pages, key, page);
+    page = g_hash_table_lookup(c->pages, ram);
+    if (page || g_hash_table_size(c->pages) >= s->cfg.cached_pages) {
+        return page;
     }
+    page = g_new(CachedPage, 1);
+    page->ram = run->ram;
+    page->ram_offset = run->ram_offset + at - (run->ptr + at - ram);
+    page_fill(page, ram, c->written_back);
+    tessera_tsan_exempt(page->mem, sizeof(page->mem));
+    g_hash_table_insert(c->pages, ram, page);
     return page;
 }
 
@@ -124,7 +153,8 @@ static uint32_t ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
 }
 
 /*
- * Like tessera_ram_begin(), but bypass the caches, and stop at the page's end.
+ * Like tessera_ram_begin(), but bypass the caches, and stop at the page's end. A
+ * page beyond the limit has no second contents, so use guest RAM.
  */
 uint32_t tessera_coherence_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
                                  bool write, TesseraRun *run)
@@ -138,7 +168,10 @@ uint32_t tessera_coherence_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
     }
     at = (uintptr_t)run->ptr % TSR_PAGE_SIZE;
     run->len = MIN(run->len, TSR_PAGE_SIZE - at);
-    page = page_of(m->s->coherence, run->ptr);
+    page = page_of(m->s, run, 0);
+    if (!page) {
+        return TSR_ERR_NONE;
+    }
     if (m->s->cfg.strict && run->len) {
         referee(m, page, addr, run);
     }
@@ -186,17 +219,14 @@ static bool invalidates(uint32_t command)
     return command == TSR_COH_INVALIDATE || command == TSR_COH_FLUSH;
 }
 
-/* Run a command on lines of one page. Returns the number of bytes. */
-static uint64_t maintain_page(TesseraState *s, uint32_t command, uint64_t addr,
-                              uint8_t *ram, uint64_t len)
+/* Run a command on lines of a page that has a copy. */
+static void maintain_lines(TesseraState *s, uint32_t command, CachedPage *page,
+                           uint64_t addr, uint8_t *ram, uint64_t len)
 {
-    CachedPage *page = page_of(s->coherence, ram);
     unsigned int at = (uintptr_t)ram % TSR_PAGE_SIZE;
     bool told = !s->cfg.strict || command != TSR_COH_INVALIDATE;
-    uint64_t done;
 
-    len = MIN(len, TSR_PAGE_SIZE - at);
-    for (done = 0; done < len; done += LINE) {
+    for (uint64_t done = 0; done < len; done += LINE) {
         unsigned int line = (at + done) / LINE;
 
         if (!told && line_is_stored(page, line, ram + done)) {
@@ -210,6 +240,24 @@ static uint64_t maintain_page(TesseraState *s, uint32_t command, uint64_t addr,
         if (invalidates(command)) {
             invalidate_line(page, line, ram + done);
         }
+    }
+}
+
+/*
+ * Run a command on the lines of a page from byte @at of the run on. Returns the
+ * number of bytes. While the machine stands no page gets a copy: other devices
+ * may still write to registers, and RAM may already have been saved.
+ */
+static uint64_t maintain_page(TesseraState *s, uint32_t command, uint64_t addr,
+                              const TesseraRun *run, uint64_t at)
+{
+    uint8_t *ram = run->ptr + at;
+    uint64_t len = MIN(run->len - at,
+                       TSR_PAGE_SIZE - (uintptr_t)ram % TSR_PAGE_SIZE);
+    CachedPage *page = s->vm_running ? page_of(s, run, at) : NULL;
+
+    if (page) {
+        maintain_lines(s, command, page, addr, ram, len);
     }
     return len;
 }
@@ -238,8 +286,7 @@ static uint32_t maintain(TesseraState *s, uint32_t command, uint64_t *at)
             return TSR_ERR_DMA;
         }
         for (done = 0; done < run.len;) {
-            done += maintain_page(s, command, *at + done, run.ptr + done,
-                                  run.len - done);
+            done += maintain_page(s, command, *at + done, &run, done);
         }
         tessera_run_end(&s->cpu, &run, run.len);
         *at += run.len;
@@ -312,6 +359,90 @@ void tessera_coherence_reset(TesseraState *s)
     s->coh_size = 0;
 }
 
+/* ---- The end of all copies ----------------------------------------------- */
+
+/*
+ * Copies do not migrate. When the machine stops, the modelled caches write back
+ * and drop all lines, as caches may at any time. So guest RAM has everything.
+ */
+
+/*
+ * Write a line back if a CPU has changed it, and drop it otherwise. Returns
+ * whether that changes guest RAM.
+ */
+static bool settle_line(const CachedPage *page, unsigned int line, uint8_t *ram)
+{
+    const uint8_t *mem = page->mem + line * LINE;
+
+    if (line_is_dirty(page, line, ram) || !memcmp(ram, mem, LINE)) {
+        return false;
+    }
+    memcpy(ram, mem, LINE);
+    return true;
+}
+
+static void settle_page(TesseraState *s, const CachedPage *page, uint8_t *ram)
+{
+    TesseraRun run = {
+        .ptr = ram, .ram = page->ram, .ram_offset = page->ram_offset,
+    };
+    bool any = false;
+
+    for (unsigned int i = 0; i < LINES; i++) {
+        any |= settle_line(page, i, ram + i * LINE);
+    }
+    if (any) {
+        s->ops->ram_written(&s->cpu, &run, TSR_PAGE_SIZE);
+    }
+}
+
+/* Take all copies out of the table, which is new then. */
+static GHashTable *take_pages(TesseraCoherence *c, bool written_back)
+{
+    GHashTable *pages;
+
+    QEMU_LOCK_GUARD(&c->lock);
+    pages = c->pages;
+    c->pages = new_table();
+    c->written_back = written_back;
+    return pages;
+}
+
+/*
+ * The machine has stopped: write back and drop all lines. The engines have
+ * paused, and use no copy any more.
+ */
+void tessera_coherence_stop(TesseraState *s)
+{
+    GHashTable *pages = take_pages(s->coherence, true);
+    GHashTableIter iter;
+    gpointer ram, page;
+
+    tessera_access_enter(&s->cpu);
+    g_hash_table_iter_init(&iter, pages);
+    while (g_hash_table_iter_next(&iter, &ram, &page)) {
+        settle_page(s, page, ram);
+    }
+    tessera_access_leave(&s->cpu);
+    g_hash_table_destroy(pages);
+}
+
+/* Guest RAM is about to be loaded. It was written back where it was saved. */
+void tessera_coherence_forget(TesseraState *s)
+{
+    g_hash_table_destroy(take_pages(s->coherence, true));
+}
+
+/*
+ * The machine is reset, and the engines have stopped. Lines are dropped and not
+ * written back, because the reset may load firmware into the same RAM, before
+ * or after this.
+ */
+void tessera_coherence_machine_reset(TesseraState *s)
+{
+    g_hash_table_destroy(take_pages(s->coherence, false));
+}
+
 /* ---- Life cycle ---------------------------------------------------------- */
 
 typedef struct HostRange {
@@ -354,46 +485,21 @@ uint32_t tessera_coherence_pages(TesseraState *s)
     return g_hash_table_size(c->pages);
 }
 
-/* Drop all copies, because guest RAM is about to be loaded. */
-void tessera_coherence_forget(TesseraState *s)
+void tessera_coherence_init(TesseraState *s)
 {
-    QEMU_LOCK_GUARD(&s->coherence->lock);
-    g_hash_table_remove_all(s->coherence->pages);
-}
+    TesseraCoherence *c = g_new0(TesseraCoherence, 1);
 
-bool tessera_coherence_init(TesseraState *s, Error **errp)
-{
-    TesseraCoherence *c;
-    Error *blocker = NULL;
-
-    /*
-     * Copies do not migrate: their host addresses mean nothing to the
-     * destination. A device that can snoop rarely has any; see
-     * tessera_pre_save().
-     */
-    if (!s->cfg.io_coherent) {
-        error_setg(&blocker, "tessera: io-coherent=off does not migrate");
-        if (migrate_add_blocker(&blocker, errp) < 0) {
-            return false;
-        }
-    }
-    c = g_new0(TesseraCoherence, 1);
-    c->migration_blocker = blocker;
     qemu_mutex_init(&c->lock);
-    c->pages = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    c->pages = new_table();
     c->notifier.ram_block_removed = ram_removed;
     ram_block_notifier_add(&c->notifier);
     s->coherence = c;
-    return true;
 }
 
 /* The device is removed, but a vCPU may still access a register. */
 void tessera_coherence_fini(TesseraState *s)
 {
-    if (s->coherence) {
-        ram_block_notifier_remove(&s->coherence->notifier);
-        migrate_del_blocker(&s->coherence->migration_blocker);
-    }
+    ram_block_notifier_remove(&s->coherence->notifier);
 }
 
 void tessera_coherence_free(TesseraState *s)

@@ -8,12 +8,14 @@
 
 #include "tessera.h"
 
-bool tessera_coherence_init(TesseraState *s, Error **errp);
+void tessera_coherence_init(TesseraState *s);
 void tessera_coherence_fini(TesseraState *s);
 void tessera_coherence_free(TesseraState *s);
 void tessera_coherence_reset(TesseraState *s);
 uint32_t tessera_coherence_pages(TesseraState *s);
+void tessera_coherence_stop(TesseraState *s);
 void tessera_coherence_forget(TesseraState *s);
+void tessera_coherence_machine_reset(TesseraState *s);
 bool tessera_coherence_read(TesseraState *s, uint32_t addr, uint32_t *value);
 bool tessera_coherence_write(TesseraState *s, uint32_t addr, uint32_t value);
 uint32_t tessera_coherence_begin(TesseraMaster *m, uint64_t addr, uint64_t len,

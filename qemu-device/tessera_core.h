@@ -229,6 +229,7 @@ typedef struct TesseraConfig {
     uint32_t paging_engines;
     uint32_t num_slots;
     uint32_t max_ib_bytes;
+    uint32_t cached_pages;
     bool io_coherent;
     bool preemption;
     bool vm;

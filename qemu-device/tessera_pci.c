@@ -48,6 +48,7 @@
 #define MAX_BAR_BYTES       (512 * GiB)
 #define MAX_FIRMWARE_BYTES  (1 * GiB)
 #define MAX_IB_BYTES        (256 * MiB)
+#define MAX_CACHED_PAGES    (16 * MiB)
 #define WAIT_POLL_MS        64
 
 /* ---- Configuration ------------------------------------------------------- */
@@ -117,6 +118,8 @@ static bool check_config(TesseraPCIState *d, Error **errp)
                               errp) &&
            tessera_check_size("max-ib-bytes", c->max_ib_bytes, page,
                               MAX_IB_BYTES, page, errp) &&
+           tessera_check_size("cached-pages", c->cached_pages, 0,
+                              MAX_CACHED_PAGES, 1, errp) &&
            tessera_check_size("outputs", c->outputs, 0, TSR_MAX_CRTCS, 1,
                               errp) &&
            tessera_check_size("xres", edid->prefx, 64, TESSERA_MAX_WIDTH, 1,
@@ -145,13 +148,23 @@ static void reset_enter(Object *obj, ResetType type)
     }
 }
 
+/* A reset of a bus, which the guest can request, is none of the machine. */
+static bool machine_is_reset(void)
+{
+    return bus_is_in_reset(sysbus_get_default());
+}
+
 static void reset_hold(Object *obj, ResetType type)
 {
     TesseraState *s = &TESSERA(obj)->state;
 
-    if (!s->gone) {
-        tessera_device_reset_hold(s);
-        tessera_bar_reset(s);
+    if (s->gone) {
+        return;
+    }
+    tessera_device_reset_hold(s);
+    tessera_bar_reset(s);
+    if (machine_is_reset()) {
+        tessera_coherence_machine_reset(s);
     }
 }
 
@@ -172,6 +185,7 @@ static void run_state_changed(void *opaque, bool running, RunState state)
     tessera_engines_pause(s);
     tessera_device_reset_stop(s);
     tessera_range_views_write_back(s);
+    tessera_coherence_stop(s);
 }
 
 /* ---- Fault injection, settable while the device runs --------------------- */
@@ -461,6 +475,8 @@ static const Property tessera_properties[] = {
                        16 * MiB),
     DEFINE_PROP_BOOL("io-coherent", TesseraPCIState,
                      state.cfg.io_coherent, true),
+    DEFINE_PROP_UINT32("cached-pages", TesseraPCIState,
+                       state.cfg.cached_pages, 16 * KiB),
     DEFINE_PROP_BOOL("preemption", TesseraPCIState, state.cfg.preemption, true),
     DEFINE_PROP_BOOL("resizable-bar", TesseraPCIState,
                      state.cfg.resizable_bar, false),
@@ -514,7 +530,10 @@ static const char *const property_docs[][2] = {
     { "max-ib-bytes", "Largest indirect buffer, default 16M" },
     { "io-coherent",
       "Accesses to system pages can snoop CPU caches, default on; off shows "
-      "what is missing of cache maintenance, and does not migrate" },
+      "what is missing of cache maintenance" },
+    { "cached-pages",
+      "Most pages of RAM whose memory is kept apart from CPU caches, 8 KiB "
+      "each, default 16384" },
     { "preemption",
       "Engines can be preempted: jobs are saved and go on later, default on" },
     { "resizable-bar",
@@ -695,9 +714,7 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
         error_setg(errp, "tessera: no room for the PCI Express capability");
         return;
     }
-    if (!tessera_coherence_init(s, errp)) {
-        return;
-    }
+    tessera_coherence_init(s);
     tessera_segments_build(s);
     if (!init_vram(d, errp)) {
         goto err_segments;

@@ -156,25 +156,6 @@ static bool head_valid(TesseraHead *h)
 }
 
 /*
- * Copies of pages that were accessed past CPU caches do not migrate. On a
- * device that can snoop, only non-snooping mappings and maintenance commands
- * make such copies.
- */
-static int tessera_pre_save(void *opaque)
-{
-    TesseraPCIState *d = opaque;
-    TesseraState *s = &d->state;
-    uint32_t pages = tessera_coherence_pages(s);
-
-    if (pages) {
-        error_report("tessera: %u pages that were reached past CPU caches do "
-                     "not migrate", pages);
-        return -EBUSY;
-    }
-    return 0;
-}
-
-/*
  * From here on the state is not trusted. A stream that breaks off never reaches
  * tessera_post_load(). Then the state is dropped before the machine runs.
  */
@@ -807,7 +788,6 @@ const VMStateDescription vmstate_tessera = {
     .name = "tessera",
     .version_id = 3,
     .minimum_version_id = 3,
-    .pre_save = tessera_pre_save,
     .pre_load = tessera_pre_load,
     .post_load = tessera_post_load,
     .fields = (const VMStateField[]) {

@@ -9,8 +9,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "qobject/qdict.h"
-#include "tessera-common.h"
+#include "tessera-migrate.h"
 
 #define PROPS   "io-coherent=off,strict=on,gart-size=4M,vram-size=4M"
 #define SNOOPS  "strict=on,gart-size=4M,vram-size=4M"
@@ -641,18 +640,151 @@ static void test_forgotten_vm(void)
     tsr_stop(t);
 }
 
-/* The copies of cached pages do not migrate, so migration is blocked. */
-static void test_migrate(void)
+/* ---- The end of all copies ----------------------------------------------- */
+
+#define SETTLED         3               /* pages that settle_begin() uses */
+
+/*
+ * Bring three pages out of step: the first was written by an engine, the second
+ * by a CPU, both after a clean. The third was never maintained, and both have
+ * written to it.
+ */
+static uint64_t settle_begin(TsrTest *t)
+{
+    uint64_t page = tsr_alloc(t, SETTLED * 4096);
+
+    qtest_memset(t->qts, page, 0x11, SETTLED * 4096);
+    map_pages(t, page, SETTLED, ENTRY | TSR_APTE_CACHED);
+    maintain(t, TSR_COH_CLEAN, page, 8192);
+    gpu_fill(t, 0, 4096, 0x55);
+    qtest_memset(t->qts, page + 4096, 0x22, 4096);
+    qtest_memset(t->qts, page + 8192, 0x33, 4096);
+    gpu_fill(t, 8192, 4096, 0x77);
+    g_assert_cmpint(tsr_qom_get(t, "x-cached-pages"), ==, SETTLED);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 1);
+    return page;
+}
+
+/* Engines and CPUs must see what the caches have written back. */
+static void settle_end(TsrTest *t, uint64_t page)
+{
+    static const uint8_t value[SETTLED] = { 0x55, 0x22, 0x33 };
+
+    tsr_rule(tsr_qom_get(t, "x-cached-pages") == 0, "the device keeps pages "
+             "apart from their caches after the machine has stopped");
+    for (uint32_t i = 0; i < SETTLED; i++) {
+        cpu_expect(t, page + i * 4096, 4096, value[i]);
+        gpu_expect(t, i * 4096, 4096, value[i]);
+    }
+    tsr_expect_no_errors(t);
+    /* From here on the caches are modelled as before. */
+    qtest_memset(t->qts, page, 0x66, 4096);
+    gpu_expect(t, 0, 4096, 0x55);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 1);
+    maintain(t, TSR_COH_CLEAN, page, 4096);
+    gpu_fill(t, 0, 4096, 0x44);
+    cpu_expect(t, page, 4096, 0x66);
+    maintain(t, TSR_COH_INVALIDATE, page, 4096);
+    cpu_expect(t, page, 4096, 0x44);
+    tsr_expect_no_errors(t);
+}
+
+/*
+ * The caches write back when the machine stops, so it migrates with all bytes
+ * of both sides.
+ */
+static void test_migrate(const void *props)
+{
+    TsrTest *t = tsr_start(props);
+    uint64_t page = settle_begin(t);
+
+    t = tsr_migrate(t, props);
+    settle_end(t, page);
+    tsr_stop(t);
+}
+
+/*
+ * The same without migration. While the machine stands, a command neither
+ * changes RAM nor makes the device keep a page.
+ */
+static void test_pause(void)
 {
     TsrTest *t = tsr_start(PROPS);
-    QDict *rsp = qtest_qmp(t->qts, "{'execute': 'migrate', "
-                           "'arguments': {'uri': 'exec:cat >/dev/null'}}");
-    const char *why;
+    uint64_t page = settle_begin(t);
 
-    g_assert_true(qdict_haskey(rsp, "error"));
-    why = qdict_get_str(qdict_get_qdict(rsp, "error"), "desc");
-    g_assert_nonnull(strstr(why, "io-coherent=off"));
-    qobject_unref(rsp);
+    qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
+    maintain(t, TSR_COH_INVALIDATE, page, SETTLED * 4096);
+    g_assert_cmpint(tsr_qom_get(t, "x-cached-pages"), ==, 0);
+    qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
+    settle_end(t, page);
+    tsr_stop(t);
+}
+
+/*
+ * A reset of the machine drops the caches and does not write them back. The
+ * contents of memory are unknown again.
+ */
+static void test_machine_reset(void)
+{
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t page = settle_begin(t);
+
+    qtest_system_reset(t->qts);
+    g_assert_cmpint(tsr_qom_get(t, "x-cached-pages"), ==, 0);
+    cpu_expect(t, page, 4096, 0x11);
+    cpu_expect(t, page + 4096, 4096, 0x22);
+    cpu_expect(t, page + 8192, 4096, 0x33);
+    g_free(t->dev);
+    qpci_free_pc(t->bus);
+    tsr_set_up(t);
+    page = tsr_alloc(t, 4096);
+    map_pages(t, page, 1, ENTRY | TSR_APTE_CACHED);
+    tsr_expect_no_errors(t);
+    gpu_expect(t, 0, 1, TSR_POISON & 0xff);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 1);
+    tsr_stop(t);
+}
+
+/*
+ * The device keeps no more pages apart than it may. Engines and CPUs see each
+ * other's bytes in the pages beyond that, with and without maintenance.
+ */
+static void test_limit(const void *props)
+{
+    g_autofree char *all = g_strdup_printf("%s,cached-pages=2",
+                                           (const char *)props);
+    TsrTest *t = tsr_start(all);
+    uint64_t page = tsr_alloc(t, 16384);
+
+    qtest_memset(t->qts, page, 0x11, 16384);
+    map_pages(t, page, 4, ENTRY | TSR_APTE_CACHED);
+    maintain(t, TSR_COH_CLEAN, page, 16384);
+    tsr_rule(tsr_qom_get(t, "x-cached-pages") == 2, "the device keeps %" PRId64
+             " pages apart from their caches, and may keep 2",
+             tsr_qom_get(t, "x-cached-pages"));
+    qtest_memset(t->qts, page, 0x22, 16384);
+    gpu_expect(t, 8192, 8192, 0x22);
+    tsr_expect_no_errors(t);
+    gpu_expect(t, 0, 8192, 0x11);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 2);
+    gpu_fill(t, 8192, 8192, 0x55);
+    cpu_expect(t, page + 8192, 8192, 0x55);
+    maintain(t, TSR_COH_INVALIDATE, page + 8192, 8192);
+    cpu_expect(t, page + 8192, 8192, 0x55);
+    maintain(t, TSR_COH_WRITE_BACK, page + 8192, 8192);
+    gpu_expect(t, 8192, 8192, 0x55);
+    g_assert_cmpint(tsr_qom_get(t, "x-cached-pages"), ==, 2);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+
+    /* Each page may be one too many. */
+    all[strlen(all) - 1] = '0';
+    t = tsr_start(all);
+    page = tsr_alloc(t, 4096);
+    qtest_memset(t->qts, page, 0x11, 4096);
+    map_pages(t, page, 1, ENTRY | TSR_APTE_CACHED);
+    gpu_expect(t, 0, 4096, 0x11);
+    tsr_expect_no_errors(t);
     tsr_stop(t);
 }
 
@@ -737,7 +869,13 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/coherence/COH-13-write", test_forgotten_write);
     qtest_add_func("/tessera/coherence/COH-13-at-once", test_forgotten_at_once);
     qtest_add_func("/tessera/coherence/COH-13-vm", test_forgotten_vm);
-    qtest_add_func("/tessera/coherence/migrate", test_migrate);
+    qtest_add_data_func("/tessera/coherence/migrate", PROPS, test_migrate);
+    qtest_add_data_func("/tessera/coherence/migrate-snoops", SNOOPS,
+                        test_migrate);
+    qtest_add_func("/tessera/coherence/pause", test_pause);
+    qtest_add_func("/tessera/coherence/machine-reset", test_machine_reset);
+    qtest_add_data_func("/tessera/coherence/limit", PROPS, test_limit);
+    qtest_add_data_func("/tessera/coherence/limit-snoops", SNOOPS, test_limit);
     qtest_add_func("/tessera/coherence/own-memory", test_own_memory);
     qtest_add_func("/tessera/coherence/unplugged-ram", test_unplugged_ram);
     return g_test_run();

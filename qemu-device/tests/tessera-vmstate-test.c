@@ -437,26 +437,23 @@ static void test_mismatch(void)
 }
 
 /*
- * The contents of memory behind the caches do not migrate, so a save is
- * refused.
+ * The registers of cache maintenance migrate, and a maintained page does not
+ * keep the machine from migrating.
  */
 static void test_past_caches(void)
 {
-    g_autofree char *path = tsr_state_file(), *status = NULL;
     TsrTest *t = tsr_start(PROPS);
     uint64_t page = tsr_alloc(t, 4096);
 
     tsr_w64(t, TSR_COH_ADDR_LO, page);
     tsr_w32(t, TSR_COH_SIZE, 4096);
+    tsr_w32(t, TSR_COH_COMMAND, TSR_COH_CLEAN);
+    g_assert_cmpint(tsr_qom_get(t, "x-cached-pages"), ==, 1);
     t = migrate(t);
     g_assert_cmphex(tsr_r64(t, TSR_COH_ADDR_LO), ==, page);
     g_assert_cmphex(tsr_r32(t, TSR_COH_SIZE), ==, 4096);
-    tsr_w32(t, TSR_COH_COMMAND, TSR_COH_CLEAN);
+    g_assert_cmpint(tsr_qom_get(t, "x-cached-pages"), ==, 0);
     tsr_expect_no_errors(t);
-    status = tsr_try_save(t, path);
-    g_assert_cmpstr(status, ==, "failed");
-    g_assert_cmpint(tsr_qom_get(t, "x-cached-pages"), ==, 1);
-    unlink(path);
     tsr_stop(t);
 }
 
