@@ -25,14 +25,28 @@ void ram_dirty_sync(void)
     }
 }
 
+hwaddr ram_dirty_block(void)
+{
+    return BITS_PER_LONG * qemu_target_page_size();
+}
+
+/*
+ * QEMU clears the marks of whole blocks, but prepares the accelerator for new
+ * marks in the given range only. An emulated CPU whose TLB still has a page of
+ * the rest as marked would leave no mark there any more. So pass whole blocks.
+ */
 DirtyBitmapSnapshot *ram_dirty_take(MemoryRegion *mr, hwaddr offset,
                                     hwaddr len)
 {
     ram_addr_t start = memory_region_get_ram_addr(mr) + offset;
+    hwaddr end;
 
     if (!physical_memory_range_any_dirty(start, len, DIRTY_MEMORY_VGA)) {
         return NULL;
     }
-    return physical_memory_snapshot_and_clear_dirty(mr, offset, len,
+    end = MIN(ROUND_UP(offset + len, ram_dirty_block()),
+              memory_region_size(mr));
+    offset = QEMU_ALIGN_DOWN(offset, ram_dirty_block());
+    return physical_memory_snapshot_and_clear_dirty(mr, offset, end - offset,
                                                     DIRTY_MEMORY_VGA);
 }

@@ -20,8 +20,13 @@
  * callers have to read the memory once more later. Called under the BQL.
  */
 
-/* ram_dirty_take() clears the marks of whole blocks of this many bytes. */
-#define RAM_DIRTY_BLOCK (64 * 4096)
+/**
+ * ram_dirty_block: the bytes of a block
+ *
+ * ram_dirty_take() takes the marks of whole blocks. A RAM region starts with a
+ * block, and may end within one.
+ */
+hwaddr ram_dirty_block(void);
 
 /**
  * ram_dirty_available: whether marks can be taken without waiting
@@ -41,7 +46,8 @@ void ram_dirty_sync(void);
 /**
  * ram_dirty_take: take and clear the marks of a range
  *
- * The marks of the rest of the range's blocks are taken, too. Returns %NULL,
+ * The marks of the rest of the range's blocks are taken, too, and stores to
+ * these pages are logged again as well. Returns %NULL,
  * and clears nothing, if no page of the range is marked. (Clearing an unmarked
  * range would make TCG search all entries of all TLBs for nothing.)
  *

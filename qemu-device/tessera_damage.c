@@ -65,8 +65,8 @@ static void take_marks(TesseraState *s, const uint32_t *regs)
     if (!snap) {
         return;
     }
-    damage_heads(s, snap, QEMU_ALIGN_DOWN(at, RAM_DIRTY_BLOCK),
-                 MIN(ROUND_UP(at + bytes, RAM_DIRTY_BLOCK),
+    damage_heads(s, snap, QEMU_ALIGN_DOWN(at, ram_dirty_block()),
+                 MIN(ROUND_UP(at + bytes, ram_dirty_block()),
                      s->vram_bytes));
 }
 

@@ -207,7 +207,7 @@ static void settle_mapped(TesseraState *s, uint32_t first, uint32_t count)
     /*
      * The log is cleared in blocks, so carry over the neighbours' marks, too.
      */
-    const uint32_t block = MAX(RAM_DIRTY_BLOCK / bytes, 1);
+    const uint32_t block = MAX(ram_dirty_block() / bytes, 1);
 
     if (global_dirty_tracking) {
         set_shown_dirty(s, NULL, first, first + count);

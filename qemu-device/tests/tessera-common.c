@@ -9,6 +9,7 @@
 
 #define RAM_FIRST (16 * 1024 * 1024ULL)
 #define BOUNCE_BYTES (1024 * 1024)
+#define FIRMWARE_BYTES 65536
 #define DEVFN QPCI_DEVFN(4, 0)
 
 /* ---- Machine ----------------------------------------------------------- */
@@ -76,6 +77,23 @@ char *tsr_firmware_args(const char *firmware, const char *more)
 {
     return g_strdup_printf("-accel tcg,thread=multi -S -bios %s %s", firmware,
                            more);
+}
+
+/*
+ * Write a firmware that starts with @program, in real mode at f000:0. Return its
+ * file name, unique to this process.
+ */
+char *tsr_write_firmware(const uint8_t *program, size_t bytes)
+{
+    static const uint8_t reset[] = { 0xea, 0, 0, 0, 0xf0 }; /* ljmp f000:0 */
+    g_autofree char *image = g_malloc0(FIRMWARE_BYTES);
+    char *path = g_strdup_printf("%s/tessera-firmware-%d", g_get_tmp_dir(),
+                                 getpid());
+
+    memcpy(image, program, bytes);
+    memcpy(image + FIRMWARE_BYTES - 16, reset, sizeof(reset));
+    g_assert_true(g_file_set_contents(path, image, FIRMWARE_BYTES, NULL));
+    return path;
 }
 
 void tsr_run_firmware(TsrTest *t)

@@ -63,6 +63,7 @@ typedef struct TsrSurf {
 TsrTest *tsr_start(const char *props);
 TsrTest *tsr_start_machine(const char *props, const char *machine_args);
 char *tsr_firmware_args(const char *firmware, const char *more);
+char *tsr_write_firmware(const uint8_t *program, size_t bytes);
 void tsr_run_firmware(TsrTest *t);
 void tsr_map_device(TsrTest *t);
 void tsr_set_up_memory(TsrTest *t);

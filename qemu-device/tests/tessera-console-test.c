@@ -100,6 +100,114 @@ static void test_log_strict(void)
     tsr_stop(t);
 }
 
+/* ---- Stores of a running vCPU -------------------------------------------- */
+
+#define TO_WORD         0x8000  /* bus address of BAR 2; 0: idle */
+#define FIRST_WORD      0x8004  /* kept in the word there */
+#define SECOND_WORD     0x8008  /* kept in the word SECOND_AT behind it */
+#define SECOND_AT       0x8000  /* in the same block of the dirty log */
+
+/*
+ * start:   cli
+ *          lgdtl   %cs:gdtr - start
+ *          movl    %cr0, %eax
+ *          orb     $1, %al
+ *          movl    %eax, %cr0
+ *          ljmpl   $8, $(pm - start + 0xf0000)
+ *          .code32
+ * pm:      movw    $16, %ax
+ *          movw    %ax, %ds
+ * next:    movl    0x8000, %esi                # TO_WORD
+ *          testl   %esi, %esi
+ *          jz      next
+ *          movl    0x8004, %eax                # FIRST_WORD
+ *          cmpl    (%esi), %eax
+ *          je      second
+ *          movl    %eax, (%esi)
+ * second:  movl    0x8008, %eax                # SECOND_WORD
+ *          cmpl    0x8000(%esi), %eax          # SECOND_AT
+ *          je      next
+ *          movl    %eax, 0x8000(%esi)
+ *          jmp     next
+ * gdt:     .quad   0, 0x00cf9b000000ffff, 0x00cf93000000ffff
+ * gdtr:    .word   23
+ *          .long   gdt - start + 0xf0000
+ */
+static const uint8_t program[] = {
+    0xfa, 0x2e, 0x66, 0x0f, 0x01, 0x16, 0x60, 0x00, 0x0f, 0x20, 0xc0, 0x0c,
+    0x01, 0x0f, 0x22, 0xc0, 0x66, 0xea, 0x18, 0x00, 0x0f, 0x00, 0x08, 0x00,
+    0x66, 0xb8, 0x10, 0x00, 0x8e, 0xd8, 0x8b, 0x35, 0x00, 0x80, 0x00, 0x00,
+    0x85, 0xf6, 0x74, 0xf6, 0xa1, 0x04, 0x80, 0x00, 0x00, 0x3b, 0x06, 0x74,
+    0x02, 0x89, 0x06, 0xa1, 0x08, 0x80, 0x00, 0x00, 0x3b, 0x86, 0x00, 0x80,
+    0x00, 0x00, 0x74, 0xde, 0x89, 0x86, 0x00, 0x80, 0x00, 0x00, 0xeb, 0xd6,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0x00, 0x00,
+    0x00, 0x9b, 0xcf, 0x00, 0xff, 0xff, 0x00, 0x00, 0x00, 0x93, 0xcf, 0x00,
+    0x17, 0x00, 0x48, 0x00, 0x0f, 0x00,
+};
+
+/* Have the vCPU store a texel of a plane, and wait for it. */
+static void vcpu_writes(TsrHead *h, uint32_t plane, uint32_t value)
+{
+    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+    uint64_t at = plane ? SECOND_AT : 0;
+
+    qtest_writel(h->t->qts, plane ? SECOND_WORD : FIRST_WORD, value);
+    while (qpci_io_readl(h->t->dev, h->t->vram, at) != value) {
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+    }
+    h->plane[plane].texels[0] = value;
+}
+
+/* Look until nothing is left to draw. */
+static void look_until_drawn(TsrHead *h)
+{
+    int64_t drawn;
+
+    do {
+        drawn = tsr_qom_get(h->t, "x-pictures");
+        look(h);
+    } while (tsr_qom_get(h->t, "x-pictures") != drawn);
+}
+
+/*
+ * Marks are taken for a block of pages at once. Stores to all pages of the block
+ * are marked again after that, not only stores to the plane that was looked at.
+ */
+static void test_log_block(void)
+{
+    g_autofree char *firmware = tsr_write_firmware(program, sizeof(program));
+    g_autofree char *args = tsr_firmware_args(firmware, "");
+    TsrTest *t = tsr_start_machine(SMALL, args);
+    TsrHead h;
+
+    tsr_map_device(t);
+    tsr_set_up_memory(t);
+    tsr_run_firmware(t);
+    tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
+    tsr_head_on(&h, t, 0, 64, 40);
+    tsr_head_full_plane(&h, 0, TSR_FORMAT_XRGB8888, 0, tsr_seg_base(t, 1));
+    tsr_head_full_plane(&h, 1, TSR_FORMAT_XRGB8888, 0,
+                        tsr_seg_base(t, 1) + SECOND_AT);
+    tsr_head_commit(&h, TSR_COMMIT_ASYNC);
+    qtest_writel(t->qts, FIRST_WORD, h.plane[0].texels[0]);
+    qtest_writel(t->qts, SECOND_WORD, h.plane[1].texels[0]);
+    qtest_writel(t->qts, TO_WORD, t->vram.addr);
+    look_until_drawn(&h);
+    for (uint32_t round = 0; round < 3; round++) {
+        vcpu_writes(&h, 0, 0x010203 + round);
+        vcpu_writes(&h, 1, 0x040506 + round);
+        look_until_drawn(&h);
+        vcpu_writes(&h, 1, 0x070809 + round);
+        look_until_drawn(&h);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        g_free(h.plane[i].texels);
+    }
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+    unlink(firmware);
+}
+
 /* ---- A VNC client -------------------------------------------------------- */
 
 static char *socket_path(const char *name)
@@ -316,6 +424,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/tessera/console/log", test_log);
     qtest_add_func("/tessera/console/log-strict", test_log_strict);
+    qtest_add_func("/tessera/console/log-block", test_log_block);
     qtest_add_func("/tessera/console/resize", test_resize);
     qtest_add_func("/tessera/console/resize-unplug", test_resize_unplug);
     return g_test_run();

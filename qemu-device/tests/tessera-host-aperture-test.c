@@ -740,7 +740,6 @@ static void test_advice(void)
 
 /* ---- A running vCPU ------------------------------------------------------ */
 
-#define FIRMWARE_BYTES  65536
 #define BAR_WORD        0x8000  /* bus address of BAR 4; 0: idle */
 #define COUNT_WORD      0x8004  /* written to page 1 in a loop */
 #define SEEN_WORD       0x8008  /* read from page 2 */
@@ -781,19 +780,6 @@ static const uint8_t program[] = {
     0x00, 0x9b, 0xcf, 0x00, 0xff, 0xff, 0x00, 0x00, 0x00, 0x93, 0xcf, 0x00,
     0x17, 0x00, 0x48, 0x00, 0x0f, 0x00,
 };
-
-static char *write_firmware(void)
-{
-    static const uint8_t reset[] = { 0xea, 0, 0, 0, 0xf0 }; /* ljmp f000:0 */
-    g_autofree char *image = g_malloc0(FIRMWARE_BYTES);
-    char *path = g_strdup_printf("%s/tessera-host-aperture-%d",
-                                 g_get_tmp_dir(), getpid());
-
-    memcpy(image, program, sizeof(program));
-    memcpy(image + FIRMWARE_BYTES - 16, reset, sizeof(reset));
-    g_assert_true(g_file_set_contents(path, image, FIRMWARE_BYTES, NULL));
-    return path;
-}
 
 static void wait_passes(TsrTest *t)
 {
@@ -848,7 +834,8 @@ static void check_remap(Aperture *a)
 /* CHA-8 with a running vCPU. A migration must not miss its stores. */
 static void test_vcpu(void)
 {
-    g_autofree char *firmware = write_firmware(), *path = tsr_state_file();
+    g_autofree char *firmware = tsr_write_firmware(program, sizeof(program));
+    g_autofree char *path = tsr_state_file();
     g_autofree char *args = tsr_firmware_args(firmware, "");
     const char *props = SIZES ",host-aperture-size=16K";
     Aperture a = { .t = tsr_start_machine(props, args) };
