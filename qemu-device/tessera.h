@@ -6,7 +6,7 @@
  * swizzle, swizzle range, surface, mark, paging, copy, pixel, microcode,
  * texture, blit and raster, plane, frame, pipeline. Around it: irq, dirty,
  * trap, written, segments, range view, iommu, coherence, host aperture, bar,
- * save, cmd, fetch, engine, damage, screen, capture, output, crtc, display,
+ * save, cmd, fetch, engine, damage, budget, screen, capture, output, crtc, display,
  * reset, mmio, vmstate, qemu, pci. The core calls some of those through
  * TesseraHostOps.
  *
@@ -65,6 +65,7 @@ struct TesseraRangeViews {
 /* QEMU's objects of a head. */
 typedef struct TesseraScreen {
     QEMUTimer *timer;           /* next vblank; not set if unneeded */
+    QEMUTimer *draw_timer;      /* set if a picture for @con has to wait */
     QemuConsole *con;           /* NULL: unplugged */
 } TesseraScreen;
 

@@ -10,6 +10,7 @@
 #include <zlib.h>
 #include "qemu/bswap.h"
 #include "tessera_capture.h"
+#include "tessera_budget.h"
 #include "tessera_frame.h"
 #include "tessera_irq.h"
 #include "tessera_range_view.h"
@@ -158,19 +159,7 @@ bool tessera_capture_wanted(const TesseraHead *h)
 /* Whether the next vblank needs no picture, or the time budget allows one. */
 bool tessera_capture_now(const TesseraHead *h)
 {
-    return !tessera_capture_wanted(h) ||
-           tessera_clock_ns() >= h->s->picture_ns;
-}
-
-/*
- * Leave at least half of the time to others: after a picture, wait for as long
- * as it took. One budget serves all heads of the device.
- */
-static void spend(TesseraState *s, uint64_t begin)
-{
-    uint64_t now = tessera_clock_ns();
-
-    s->picture_ns = now + MAX(now - begin, s->picture_us * 1000ULL);
+    return !tessera_capture_wanted(h) || tessera_budget_allows(h->s);
 }
 
 /*
@@ -197,20 +186,12 @@ static uint32_t take_rows(TesseraHead *h, uint8_t *to)
     return crc;
 }
 
-/*
- * The last @frames vblanks have begun a frame each. Frames that came too late
- * to be composed one by one share one picture.
- */
-void tessera_capture_frame(TesseraHead *h, uint64_t frames)
+static void capture(TesseraHead *h, uint64_t frames, bool write)
 {
-    bool write = writeback_due(h);
     TesseraRun run = { .ptr = NULL };
-    uint32_t err = write ? writeback_open(h, &run) : TSR_ERR_NONE, crc;
     uint64_t begin = tessera_clock_ns();
+    uint32_t err = write ? writeback_open(h, &run) : TSR_ERR_NONE, crc;
 
-    if (!h->crc_enabled && !write) {
-        return;
-    }
     tessera_range_views_write_back(h->s);
     crc = take_rows(h, run.ptr);
     if (write) {
@@ -223,5 +204,27 @@ void tessera_capture_frame(TesseraHead *h, uint64_t frames)
         trace_tessera_crc(h->index, h->vblank_count, crc);
         tessera_irq_head(h, TSR_CRTC_INT_CRC);
     }
-    spend(h->s, begin);
+    tessera_budget_spend(h->s, begin);
+}
+
+/*
+ * The last @frames vblanks have begun a frame each. Frames that came too late
+ * to be composed one by one share one picture. They have none if writes of
+ * registers, which do not wait, have overdrawn the budget.
+ */
+void tessera_capture_frame(TesseraHead *h, uint64_t frames)
+{
+    bool write = writeback_due(h);
+
+    if (!h->crc_enabled && !write) {
+        return;
+    }
+    if (tessera_budget_overdraws(h->s)) {
+        capture(h, frames, write);
+        return;
+    }
+    trace_tessera_no_picture(h->index, h->vblank_count, frames);
+    if (write) {
+        writeback_end(h, TSR_WB_FAILED);
+    }
 }

@@ -319,7 +319,7 @@ struct TesseraState {
     bool logging;
     /* a console was updated since the timer was set */
     bool looked;
-    uint64_t picture_ns;        /* earliest next CRC or writeback (BQL) */
+    uint64_t picture_ns;        /* earliest next picture (BQL) */
     uint32_t irq_pending;       /* vector bits, atomic */
     uint32_t reset_pending;     /* engines that still have to reset, atomic */
     bool resetting;             /* atomic */

@@ -10,7 +10,10 @@
 #include "qemu/osdep.h"
 #include "tessera_compat.h"
 #include "qemu/bitops.h"
+#include "block/aio.h"
+#include "qemu/main-loop.h"
 #include "tessera_display.h"
+#include "tessera_budget.h"
 #include "tessera_capture.h"
 #include "tessera_crtc.h"
 #include "tessera_damage.h"
@@ -382,20 +385,43 @@ bool tessera_display_write(TesseraState *s, uint32_t addr, uint32_t value)
 
 /* ---- Life cycle ---------------------------------------------------------- */
 
-static void draw(TesseraHead *h)
+/*
+ * Draw the console, or do it later if there is no time for a picture now. A
+ * machine that stands changes no picture, so then there is time. QEMU also asks
+ * for a picture while a state is loaded that was not checked yet.
+ */
+static void draw(void *opaque)
 {
-    /* QEMU also calls this while a state is loaded that was not checked yet. */
-    if (h->s->distrusted) {
+    TesseraHead *h = opaque;
+    TesseraScreen *screen = tessera_screen(h);
+
+    if (h->s->vm_running && !tessera_budget_allows(h->s)) {
+        timer_mod(screen->draw_timer, h->s->picture_ns);
         return;
     }
-    tessera_crtc_look(h);
-    tessera_screen_update(h);
+    timer_del(screen->draw_timer);
+    if (!h->s->distrusted) {
+        /* This may take a picture for a CRC, which must not delay the other. */
+        tessera_crtc_look(h);
+        tessera_screen_update(h);
+    }
+    qemu_console_hw_update_done(screen->con);
 }
 
 static TesseraGfxUpdated gfx_update(void *opaque)
 {
     draw(opaque);
     return TESSERA_GFX_UPDATED;
+}
+
+/* The machine stops, and the clock of the timer with it. */
+void tessera_display_stop(TesseraState *s)
+{
+    for (uint32_t i = 0; i < s->num_heads; i++) {
+        if (timer_pending(tessera_screen(&s->heads[i])->draw_timer)) {
+            draw(&s->heads[i]);
+        }
+    }
 }
 
 static void ui_info(void *opaque, uint32_t head, QemuUIInfo *info)
@@ -405,6 +431,7 @@ static void ui_info(void *opaque, uint32_t head, QemuUIInfo *info)
 
 static const GraphicHwOps head_ops = {
     .gfx_update = gfx_update,
+    TESSERA_GFX_ASYNC
     .ui_info = ui_info,
 };
 
@@ -420,6 +447,9 @@ static void close_console(TesseraHead *h)
 
     qemu_graphic_console_close(screen->con);
     timer_del(screen->con->ui_timer);
+    timer_free(screen->draw_timer);
+    screen->draw_timer = NULL;
+    qemu_console_hw_update_done(screen->con);
     screen->con = NULL;
 }
 
@@ -427,16 +457,21 @@ static void close_console(TesseraHead *h)
 static void head_init(TesseraState *s, uint32_t index)
 {
     TesseraHead *h = &s->heads[index];
+    TesseraScreen *screen;
 
     h->s = s;
     h->index = index;
+    screen = tessera_screen(h);
     h->row = g_new0(uint32_t, TESSERA_MAX_WIDTH);
     h->drawn = g_new0(TesseraScanout, 1);
     tessera_master_init(&h->m, s, TSR_ERR_CRTC(index));
     tessera_crtc_init(h);
     tessera_output_init(h);
-    tessera_screen(h)->con = qemu_graphic_console_create(
-        DEVICE(tessera_pci(s)), index, &head_ops, h);
+    /* HMP's screendump waits for the picture and runs this context only. */
+    screen->draw_timer = aio_timer_new(qemu_get_aio_context(),
+                                       QEMU_CLOCK_VIRTUAL, SCALE_NS, draw, h);
+    screen->con = qemu_graphic_console_create(DEVICE(tessera_pci(s)), index,
+                                              &head_ops, h);
 }
 
 void tessera_display_init(TesseraState *s)
@@ -510,7 +545,6 @@ static void head_reset(TesseraHead *h)
 
 void tessera_display_reset(TesseraState *s)
 {
-    s->picture_ns = 0;
     for (uint32_t i = 0; i < s->num_heads; i++) {
         head_reset(&s->heads[i]);
     }

@@ -186,6 +186,7 @@ static void run_state_changed(void *opaque, bool running, RunState state)
     tessera_device_reset_stop(s);
     tessera_range_views_write_back(s);
     tessera_coherence_stop(s);
+    tessera_display_stop(s);
 }
 
 /* ---- Fault injection, settable while the device runs --------------------- */
@@ -217,8 +218,8 @@ static const FaultProperty fault_properties[] = {
       offsetof(TesseraPCIState, state.fail_reset) },
     { "x-fail-mapping", "Mappings of the host aperture that the host refuses "
       "from now on", offsetof(TesseraPCIState, state.fail_mapping) },
-    { "x-picture-us", "Microseconds that a picture for a CRC or a writeback "
-      "takes at least, for the device's budget",
+    { "x-picture-us", "Microseconds that a picture takes at least, for the "
+      "device's budget",
       offsetof(TesseraPCIState, state.picture_us) },
     { "x-wait-poll-ms", "Most milliseconds between two looks of a WAIT that "
       "nothing wakes, default 64; 0: it looks only when it is woken",

@@ -51,7 +51,7 @@ tessera_compat.h ram-map ram-remap ram-dirty tessera_trap tessera_written tesser
 tessera_irq
 tessera_dirty tessera_segments tessera_range_view tessera_iommu tessera_coherence
 tessera_host_aperture tessera_bar tessera_save tessera_cmd tessera_fetch tessera_engine
-tessera_damage tessera_screen tessera_capture tessera_output tessera_crtc tessera_display
+tessera_damage tessera_budget tessera_screen tessera_capture tessera_output tessera_crtc tessera_display
 tessera_reset tessera_mmio tessera_vmstate tessera_qemu tessera_pci.c
 """
 

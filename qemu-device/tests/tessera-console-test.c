@@ -16,6 +16,46 @@
 
 enum { LOG_VRAM = 1, LOG_APERTURE = 2 };
 
+/* ---- Sockets ------------------------------------------------------------- */
+
+static char *socket_path(const char *name)
+{
+    return g_strdup_printf("%s/tessera-%s-%d", g_get_tmp_dir(), name, getpid());
+}
+
+static int connect_to(const char *path)
+{
+    struct sockaddr_un addr = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    g_assert_cmpint(g_strlcpy(addr.sun_path, path, sizeof(addr.sun_path)), <,
+                    sizeof(addr.sun_path));
+    g_assert_cmpint(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), ==, 0);
+    return fd;
+}
+
+static void receive(int fd, void *buf, size_t bytes)
+{
+    g_assert_cmpint(recv(fd, buf, bytes, MSG_WAITALL), ==, bytes);
+}
+
+static void transmit(int fd, const void *buf, size_t bytes)
+{
+    g_assert_cmpint(send(fd, buf, bytes, MSG_NOSIGNAL), ==, bytes);
+}
+
+/* Wait until QEMU has read all that was sent to @fd. */
+static void wait_taken(int fd)
+{
+    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+    int left = 1;
+
+    while (left) {
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+        g_assert_cmpint(ioctl(fd, TIOCOUTQ, &left), ==, 0);
+    }
+}
+
 /* ---- Dirty logs ---------------------------------------------------------- */
 
 static void expect_log(TsrTest *t, int64_t log, const char *when)
@@ -100,6 +140,160 @@ static void test_log_strict(void)
     tsr_stop(t);
 }
 
+/* ---- Time for pictures --------------------------------------------------- */
+
+#define PICTURE_NS  1000000000LL
+
+/*
+ * A viewer that waits for its picture blocks QMP, so there are two monitors
+ * more.
+ */
+typedef struct Viewer {
+    char *qmp_path, *hmp_path, *file;
+    int qmp, hmp;
+} Viewer;
+
+static void command(int fd, const char *text)
+{
+    transmit(fd, text, strlen(text));
+    wait_taken(fd);
+}
+
+/* Read the answer to a command. Events and the greeting may precede it. */
+static void wait_answer(int fd)
+{
+    static const char answer[] = "{\"return\"";
+    char line[4096];
+
+    do {
+        size_t n = 0;
+
+        do {
+            g_assert_cmpuint(n, <, sizeof(line));
+            receive(fd, line + n, 1);
+        } while (line[n++] != '\n');
+    } while (memcmp(line, answer, strlen(answer)));
+}
+
+static TsrTest *start_with_viewer(Viewer *v)
+{
+    g_autofree char *args = NULL;
+    TsrTest *t;
+
+    v->qmp_path = socket_path("qmp");
+    v->hmp_path = socket_path("hmp");
+    v->file = tsr_screen_file();
+    args = g_strdup_printf("-qmp unix:%s,server=on,wait=off -chardev socket,"
+                           "id=hmp,path=%s,server=on,wait=off -mon hmp",
+                           v->qmp_path, v->hmp_path);
+    t = tsr_start_machine(SMALL, args);
+    tsr_set_up(t);
+    v->qmp = connect_to(v->qmp_path);
+    v->hmp = connect_to(v->hmp_path);
+    command(v->qmp, "{'execute': 'qmp_capabilities'}");
+    wait_answer(v->qmp);
+    return t;
+}
+
+static void stop_with_viewer(TsrTest *t, Viewer *v)
+{
+    close(v->qmp);
+    close(v->hmp);
+    tsr_stop(t);
+    unlink(v->file);
+    unlink(v->qmp_path);
+    unlink(v->hmp_path);
+    g_free(v->file);
+    g_free(v->qmp_path);
+    g_free(v->hmp_path);
+}
+
+static void ask_for_picture(Viewer *v)
+{
+    g_autofree char *text = g_strdup_printf("{'execute': 'screendump', "
+                                            "'arguments': {'filename': '%s'}}",
+                                            v->file);
+
+    unlink(v->file);
+    command(v->qmp, text);
+}
+
+static void expect_no_picture(Viewer *v, const char *when)
+{
+    tsr_rule(access(v->file, F_OK), "a picture was drawn %s", when);
+}
+
+static void wait_for_picture(TsrTest *t, Viewer *v, int64_t pictures)
+{
+    int64_t got;
+
+    wait_answer(v->qmp);
+    got = tsr_qom_get(t, "x-pictures");
+    tsr_rule(got == pictures, "%" PRId64 " pictures were drawn, not %" PRId64,
+             got, pictures);
+}
+
+/*
+ * A picture for a viewer waits until there is time for one. A reset of the
+ * device gives no time.
+ */
+static void test_late(void)
+{
+    Viewer v;
+    TsrTest *t = start_with_viewer(&v);
+    TsrHead h;
+
+    tsr_head_on(&h, t, 0, 64, 40);
+    tsr_qom_set(t, "x-picture-us", PICTURE_NS / 1000);
+    ask_for_picture(&v);
+    wait_for_picture(t, &v, 1);
+    ask_for_picture(&v);
+    qtest_clock_step(t->qts, PICTURE_NS - 1);
+    expect_no_picture(&v, "before there was time for it");
+    qtest_clock_step(t->qts, 1);
+    wait_for_picture(t, &v, 2);
+
+    tsr_device_reset(t);
+    tsr_head_on(&h, t, 0, 64, 40);
+    ask_for_picture(&v);
+    qtest_clock_step(t->qts, PICTURE_NS - 1);
+    expect_no_picture(&v, "although a reset gives no time");
+    qtest_clock_step(t->qts, 1);
+    wait_for_picture(t, &v, 3);
+    stop_with_viewer(t, &v);
+}
+
+/*
+ * A picture waits neither for a clock that stands nor for a device that is gone.
+ */
+static void test_late_end(void)
+{
+    Viewer v;
+    TsrTest *t = start_with_viewer(&v);
+    TsrHead h;
+
+    tsr_head_on(&h, t, 0, 64, 40);
+    tsr_qom_set(t, "x-picture-us", PICTURE_NS / 1000);
+    ask_for_picture(&v);
+    wait_for_picture(t, &v, 1);
+    ask_for_picture(&v);
+    command(v.hmp, "stop\n");
+    wait_for_picture(t, &v, 2);
+    command(v.hmp, "cont\n");
+    qtest_qmp_eventwait(t->qts, "RESUME");
+
+    ask_for_picture(&v);
+    g_free(t->dev);
+    t->dev = NULL;
+    qpci_free_pc(t->bus);
+    t->bus = NULL;
+    command(v.hmp, "device_del gpu\n");
+    command(v.hmp, EJECT "\n");
+    qtest_qmp_eventwait(t->qts, "DEVICE_DELETED");
+    wait_answer(v.qmp);
+    stop_with_viewer(t, &v);
+}
+
 /* ---- Stores of a running vCPU -------------------------------------------- */
 
 #define TO_WORD         0x8000  /* bus address of BAR 2; 0: idle */
@@ -170,6 +364,34 @@ static void look_until_drawn(TsrHead *h)
 }
 
 /*
+ * HMP waits for a picture in a loop of its own, which does not run all timers.
+ * The picture comes nevertheless.
+ */
+static void test_late_hmp(void)
+{
+    g_autofree char *firmware = tsr_write_firmware(program, sizeof(program));
+    g_autofree char *args = tsr_firmware_args(firmware, "");
+    g_autofree char *file = tsr_screen_file();
+    g_autofree char *text = g_strdup_printf("screendump %s", file);
+    TsrTest *t = tsr_start_machine(SMALL, args);
+    TsrHead h;
+
+    tsr_map_device(t);
+    tsr_run_firmware(t);
+    tsr_head_on(&h, t, 0, 64, 40);
+    tsr_qom_set(t, "x-picture-us", PICTURE_NS / 10000);
+    for (int64_t pictures = 1; pictures <= 2; pictures++) {
+        g_autofree char *said = qtest_hmp(t->qts, "%s", text);
+
+        g_assert_cmpstr(said, ==, "");
+        g_assert_cmpint(tsr_qom_get(t, "x-pictures"), ==, pictures);
+    }
+    tsr_stop(t);
+    unlink(file);
+    unlink(firmware);
+}
+
+/*
  * Marks are taken for a block of pages at once. Stores to all pages of the block
  * are marked again after that, not only stores to the plane that was looked at.
  */
@@ -209,32 +431,6 @@ static void test_log_block(void)
 }
 
 /* ---- A VNC client -------------------------------------------------------- */
-
-static char *socket_path(const char *name)
-{
-    return g_strdup_printf("%s/tessera-%s-%d", g_get_tmp_dir(), name, getpid());
-}
-
-static int connect_to(const char *path)
-{
-    struct sockaddr_un addr = { .sun_family = AF_UNIX };
-    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-    g_assert_cmpint(g_strlcpy(addr.sun_path, path, sizeof(addr.sun_path)), <,
-                    sizeof(addr.sun_path));
-    g_assert_cmpint(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), ==, 0);
-    return fd;
-}
-
-static void receive(int fd, void *buf, size_t bytes)
-{
-    g_assert_cmpint(recv(fd, buf, bytes, MSG_WAITALL), ==, bytes);
-}
-
-static void transmit(int fd, const void *buf, size_t bytes)
-{
-    g_assert_cmpint(send(fd, buf, bytes, MSG_NOSIGNAL), ==, bytes);
-}
 
 /* Connect with RFB 3.8 without a password, up to the first request. */
 static int vnc_connect(const char *path)
@@ -363,18 +559,6 @@ static void test_resize(void)
     unlink(path);
 }
 
-/* Wait until QEMU has read all that was sent to @fd. */
-static void wait_taken(int fd)
-{
-    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
-    int left = 1;
-
-    while (left) {
-        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
-        g_assert_cmpint(ioctl(fd, TIOCOUTQ, &left), ==, 0);
-    }
-}
-
 /*
  * The device is ejected in the same iteration of the main loop in which the
  * viewer's new size arrives, just after it. QEMU is stopped while both
@@ -425,6 +609,9 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/console/log", test_log);
     qtest_add_func("/tessera/console/log-strict", test_log_strict);
     qtest_add_func("/tessera/console/log-block", test_log_block);
+    qtest_add_func("/tessera/console/late", test_late);
+    qtest_add_func("/tessera/console/late-end", test_late_end);
+    qtest_add_func("/tessera/console/late-hmp", test_late_hmp);
     qtest_add_func("/tessera/console/resize", test_resize);
     qtest_add_func("/tessera/console/resize-unplug", test_resize_unplug);
     return g_test_run();
