@@ -34,6 +34,7 @@ struct TesseraHostAperture {
     TesseraTrap trap;           /* backs it otherwise, by emulation */
     bool is_ram;                /* @ram is initialized */
     bool remapped;              /* @ram is in the BAR, not @trap */
+    bool migrating;             /* stores to @ram are logged for that */
     MemoryListener listener;
     NotifierWithReturn postcopy;
     NotifierWithReturn background;

@@ -8,8 +8,8 @@
  *
  * The table is written under the BQL. The RAM is only another mapping of VRAM,
  * so it does not migrate, and a write through it makes VRAM dirty. Two users
- * need to know of such writes: migration, for which each mapped page counts as
- * written, and a watched console, for which the window has a dirty log.
+ * need to know of such writes: migration and a watched console. For both the
+ * window has a dirty log, which is merged into those of VRAM.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -197,10 +197,17 @@ static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
 }
 
 /*
- * Account for writes through pages that are about to be remapped. During a
- * migration each mapped page counts as written, because a store may still be in
- * flight.
+ * A store may be in flight while its page is remapped, and reach the old target
+ * or the new one. So for a migration both count as written.
  */
+static void settle_in_flight(TesseraState *s, uint32_t first, uint32_t count)
+{
+    if (s->ha->remapped && global_dirty_tracking) {
+        set_shown_dirty(s, NULL, first, first + count);
+    }
+}
+
+/* Account for writes through pages that are about to be remapped. */
 static void settle_mapped(TesseraState *s, uint32_t first, uint32_t count)
 {
     const uint64_t bytes = s->cfg.page_size;
@@ -209,9 +216,7 @@ static void settle_mapped(TesseraState *s, uint32_t first, uint32_t count)
      */
     const uint32_t block = MAX(ram_dirty_block() / bytes, 1);
 
-    if (global_dirty_tracking) {
-        set_shown_dirty(s, NULL, first, first + count);
-    }
+    settle_in_flight(s, first, count);
     if (s->logging) {
         g_autofree DirtyBitmapSnapshot *snap = NULL;
 
@@ -246,22 +251,7 @@ static void settle_pages(TesseraState *s, uint32_t first, uint32_t count)
     }
 }
 
-/*
- * A round of migration. Accelerators have synchronized their logs before this,
- * and the pages are sent afterwards.
- */
-static void sync_dirty(MemoryListener *listener, bool last_stage)
-{
-    TesseraState *s =
-        &container_of(listener, TesseraPCIState, ha.listener)->state;
-
-    /* A loaded table that was refused must not be used. */
-    if (s->ha->remapped && global_dirty_tracking && !s->distrusted) {
-        set_shown_dirty(s, NULL, 0, s->ha->end);
-    }
-}
-
-/* For the display: merge the window's dirty log into VRAM's own log. */
+/* Merge the window's dirty log into VRAM's own logs. */
 void tessera_host_aperture_take_written(TesseraState *s)
 {
     if (s->ha->remapped && s->ha->mapped) {
@@ -271,6 +261,51 @@ void tessera_host_aperture_take_written(TesseraState *s)
         if (snap) {
             set_shown_dirty(s, snap, 0, s->ha->end);
         }
+    }
+}
+
+/*
+ * The first round of a migration: log stores from now on. Earlier ones have left
+ * no marks, so each mapped page counts as written.
+ */
+static void migration_begins(TesseraState *s)
+{
+    s->ha->migrating = true;
+    memory_region_set_log(&s->ha->ram.mr, true, DIRTY_MEMORY_VGA);
+    g_free(ram_dirty_take(&s->ha->ram.mr, 0, window_bytes(s)));
+    set_shown_dirty(s, NULL, 0, s->ha->end);
+}
+
+static void migration_ends(MemoryListener *listener)
+{
+    TesseraHostAperture *ha =
+        container_of(listener, TesseraHostAperture, listener);
+
+    if (ha->migrating) {
+        ha->migrating = false;
+        memory_region_set_log(&ha->ram.mr, false, DIRTY_MEMORY_VGA);
+    }
+}
+
+/*
+ * A round of migration. Accelerators have synchronized their logs before this.
+ * QEMU waits for stores in flight afterwards, and then sends the pages.
+ */
+static void sync_dirty(MemoryListener *listener, bool last_stage)
+{
+    TesseraState *s =
+        &container_of(listener, TesseraPCIState, ha.listener)->state;
+
+    /* A loaded table that was refused must not be used. */
+    if (!s->ha->remapped || !global_dirty_tracking || s->distrusted) {
+        return;
+    }
+    if (!ram_dirty_available()) {
+        set_shown_dirty(s, NULL, 0, s->ha->end);
+    } else if (!s->ha->migrating) {
+        migration_begins(s);
+    } else {
+        tessera_host_aperture_take_written(s);
     }
 }
 
@@ -415,6 +450,7 @@ void tessera_host_aperture_map(TesseraState *s, uint32_t first)
         set_entry(s, first + i, entry + i);
     }
     show_pages(s, first, s->ha->count);
+    settle_in_flight(s, first, s->ha->count);
     s->ha->addr += bytes;
 }
 
@@ -525,6 +561,7 @@ static bool init_ram(TesseraState *s)
         .name = "tessera",
         .priority = MEMORY_LISTENER_PRIORITY_DEV_BACKEND,
         .log_sync_global = sync_dirty,
+        .log_global_stop = migration_ends,
     };
     memory_listener_register(&ha->listener, &address_space_memory);
     ha->postcopy.notify = refuse_postcopy;

@@ -687,6 +687,38 @@ static void test_background_snapshot(void)
 }
 
 /*
+ * A migration sends a page of VRAM that the aperture shows again only if it was
+ * written since. Otherwise a guest that maps more than can be sent in the
+ * downtime would never migrate.
+ */
+static void test_converges(void)
+{
+    g_autofree char *path = tsr_state_file(), *status = NULL;
+    const char *props = SIZES ",host-aperture-size=8M";
+    Aperture a = start("host-aperture-size=8M");
+    TsrTest *to;
+
+    map(&a, 0, 2048, a.hidden);
+    for (uint64_t at = 0; at < 8 << 20; at += 1 << 20) {
+        wr(&a, at, 0x1234 + at);
+    }
+    qtest_qmp_assert_success(a.t->qts, "{'execute': 'migrate-set-parameters', "
+                             "'arguments': {'max-bandwidth': 20000000, "
+                             "'downtime-limit': 100}}");
+    tsr_save(a.t, path);
+    to = tsr_load(a.t, props, path, &status);
+    g_assert_cmpstr(status, ==, "completed");
+    tsr_stop(a.t);
+    a.t = to;
+    for (uint64_t at = 0; at < 8 << 20; at += 1 << 20) {
+        g_assert_cmphex(rd(&a, at), ==, 0x1234 + at);
+    }
+    tsr_expect_no_errors(a.t);
+    tsr_stop(a.t);
+    unlink(path);
+}
+
+/*
  * Return the number of mappings with @flag of the file that unmapped pages
  * show.
  */
@@ -917,6 +949,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/host-aperture/many", test_many);
     qtest_add_func("/tessera/host-aperture/unplug", test_unplug);
     qtest_add_func("/tessera/host-aperture/migrate", test_migrate);
+    qtest_add_func("/tessera/host-aperture/converges", test_converges);
     qtest_add_func("/tessera/host-aperture/background-snapshot",
                    test_background_snapshot);
     qtest_add_func("/tessera/host-aperture/advice", test_advice);
