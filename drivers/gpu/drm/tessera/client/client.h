@@ -89,6 +89,7 @@ struct tessera_quota {
 };
 
 void tessera_quota_init(struct tessera_quota *quota, long limit);
+bool tessera_quota_try(struct tessera_quota *quota, long bytes);
 int tessera_quota_enter(struct tessera_quota *quota, long bytes);
 void tessera_quota_leave(struct tessera_quota *quota, long bytes);
 bool tessera_quota_is_full(struct tessera_quota *quota);

@@ -96,11 +96,17 @@ static void quota_wake(struct tessera_quota *quota)
 		wake_up_all(&quota->wait);
 }
 
-/*
- * A request of any size is accepted if nothing is charged, so that it cannot
- * starve.
+/**
+ * tessera_quota_try() - charge memory of new work if there is space for it
+ * @quota: the quota
+ * @bytes: the memory
+ *
+ * Does not wait, so the caller may hold locks. A request of any size is accepted
+ * if nothing is charged, so that it cannot starve.
+ *
+ * Return: false if the caller would have to wait; nothing is charged then.
  */
-static bool quota_try(struct tessera_quota *quota, long bytes)
+bool tessera_quota_try(struct tessera_quota *quota, long bytes)
 {
 	long usable = quota->limit - quota->limit / 16, have = atomic_long_read(&quota->bytes);
 
@@ -142,8 +148,8 @@ int tessera_quota_enter(struct tessera_quota *quota, long bytes)
 
 	if (ret)
 		return ret;
-	ret = tessera_wait_event(TESSERA_WAIT_QUOTA, quota->wait, quota_try(quota, bytes),
-				 TASK_INTERRUPTIBLE);
+	ret = tessera_wait_event(TESSERA_WAIT_QUOTA, quota->wait,
+				 tessera_quota_try(quota, bytes), TASK_INTERRUPTIBLE);
 	if (ret)
 		tessera_quota_remove_job(quota);
 

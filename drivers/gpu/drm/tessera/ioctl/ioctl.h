@@ -13,6 +13,7 @@ struct drm_device;
 struct drm_file;
 struct drm_mode_create_dumb;
 struct drm_printer;
+struct drm_tessera_array;
 struct tessera_account;		/* client/client.h */
 struct tessera_backlog;		/* sync/sync.h */
 struct tessera_budget_watch;	/* segments/budget.c */
@@ -20,6 +21,7 @@ struct tessera_device;
 struct tessera_monitored_set;	/* sync/monitored.c */
 struct tessera_paging_queue;	/* paging/queue.c */
 struct tessera_resident_set;	/* vm/vm.h */
+struct tessera_syncs;		/* sync/sync.h */
 
 /* ioctl/file.c */
 
@@ -86,6 +88,8 @@ int tessera_ioctl_fence_signal(struct drm_device *drm, void *data, struct drm_fi
 int tessera_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_vm_destroy(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_vm_bind(struct drm_device *drm, void *arg, struct drm_file *file);
+int tessera_ioctl_get_signals(struct drm_file *file, const struct drm_tessera_array *in,
+			      struct tessera_syncs *syncs);
 int tessera_ioctl_make_resident(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_evict(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_budget(struct drm_device *drm, void *data, struct drm_file *file);

@@ -148,8 +148,15 @@ static int resident_get_handles(struct tessera_device *tdev, const struct drm_te
 	return tessera_uobj_get_array(in, handles, TESSERA_MAX_ALLOCS);
 }
 
-/* The sync list may only signal the paging fence. */
-static int resident_get_syncs(struct drm_file *file, const struct drm_tessera_array *in,
+/**
+ * tessera_ioctl_get_signals() - look up the syncobjs that a paging fence goes to
+ * @file: the open file
+ * @in: &struct drm_tessera_sync, each of which must signal
+ * @syncs: the result; call tessera_syncs_fini() even after a failure
+ *
+ * Return: 0, -EINVAL, or an error of tessera_syncs_init().
+ */
+int tessera_ioctl_get_signals(struct drm_file *file, const struct drm_tessera_array *in,
 			      struct tessera_syncs *syncs)
 {
 	struct tessera_device *tdev = to_tessera_device(file->minor->dev);
@@ -181,7 +188,7 @@ static int resident_run(struct drm_file *file, struct drm_tessera_make_resident 
 	struct tessera_syncs syncs = { };
 	int ret;
 
-	ret = resident_get_syncs(file, &args->syncs, &syncs);
+	ret = tessera_ioctl_get_signals(file, &args->syncs, &syncs);
 	if (!ret)
 		ret = tessera_resident_make(tfile->resident, handles, args->handles.count,
 					    &answer);

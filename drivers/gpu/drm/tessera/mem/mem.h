@@ -928,6 +928,15 @@ int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 
 /* mem/residency.c */
 
+/* Moves of a call, in or out, before other clients have a turn. */
+#define TESSERA_ROUND_MOVES	512U
+
+/*
+ * Kernel memory of a move: paging job, indirect buffer and page list, for the
+ * object and for a victim.
+ */
+#define TESSERA_MOVE_BYTES	(10 * 1024L)
+
 /**
  * struct tessera_blocker - the reason why an object may not come to a segment
  * yet
@@ -958,6 +967,7 @@ int tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage,
 			      struct tessera_fences *found);
 int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segment *seg,
 			       struct tessera_blocker *blocker);
+int tessera_residency_fence(const struct tessera_bos *bos, struct dma_fence **fence);
 int tessera_residency_request_pages(struct tessera_bo *bo, bool interruptible);
 int tessera_residency_unblock(struct tessera_device *tdev, struct tessera_blocker *blocker,
 			      enum tessera_wait_row row, long timeout);

@@ -50,7 +50,9 @@
  * in the ioctl (exec/foreign.c).
  */
 
+#include <linux/dma-fence-array.h>
 #include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
 #include <linux/sched/signal.h>
 
 #include <drm/drm_drv.h>
@@ -58,6 +60,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "base/compat.h"
 #include "base/device.h"
 #include "base/trace.h"
 #include "borrow/borrow.h"
@@ -397,6 +400,69 @@ int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u
 			   place_in(bo, seg, offset, offset + size, false);
 
 	return ret == -ENOSPC ? -EAGAIN : ret;
+}
+
+static int add_moves(struct tessera_fences *fences, struct tessera_bo *bo)
+{
+	struct dma_resv_iter cursor;
+	struct dma_fence *fence;
+	int ret = 0;
+
+	/* Jobs wait for page tables by themselves. */
+	if (bo->tables)
+		return 0;
+	dma_resv_for_each_fence(&cursor, bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL, fence) {
+		if (!dma_fence_is_signaled(fence))
+			ret = tessera_fences_add(fences, fence);
+		if (ret)
+			break;
+	}
+
+	return ret;
+}
+
+/**
+ * tessera_residency_fence() - return a fence for the moves of objects (WDDM:
+ * paging fence)
+ * @bos: the objects, reservations held
+ * @fence: receives the fence, with a reference
+ *
+ * Includes moves that were queued earlier.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_residency_fence(const struct tessera_bos *bos, struct dma_fence **fence)
+{
+	struct tessera_fences fences = { };
+	struct dma_fence_array *array;
+	u32 i;
+	int ret = 0;
+
+	for (i = 0; i < bos->num && !ret; i++)
+		ret = add_moves(&fences, bos->bos[i]);
+	if (ret)
+		goto out;
+	for (i = 0; i < bos->num; i++)
+		if (!bos->bos[i]->tables)
+			tessera_dep_check_fences(&bos->bos[i]->dep_check, TESSERA_DEP_CHECK_MOVE,
+						 &fences, bos->bos[i]->id);
+
+	if (!fences.num) {
+		*fence = dma_fence_get_stub();
+		goto out;
+	}
+	array = dma_fence_array_create(fences.num, fences.fence, dma_fence_context_alloc(1), 1);
+	if (!array) {
+		ret = -ENOMEM;
+		goto out;
+	}
+	*fence = &array->base;
+	/* The array owns them now. */
+	fences.fence = NULL;
+	fences.num = 0;
+out:
+	tessera_fences_fini(&fences);
+	return ret;
 }
 
 /*

@@ -26,7 +26,6 @@
  * Locks: none on entry; then reservations, then &tessera_resident_set.lock.
  */
 
-#include <linux/dma-fence-array.h>
 #include <linux/dma-resv.h>
 #include <linux/jiffies.h>
 #include <linux/sched/signal.h>
@@ -59,20 +58,11 @@
  */
 #define MAKE_TRIES	8
 
-/* Moves per round, in or out, before other clients have a turn. */
-#define ROUND_MOVES	512U
-
 /*
  * Minimum interval at which a client renews its demand; far below the time
  * after which demand expires.
  */
 #define DEMAND_JIFFIES	(HZ / 8)
-
-/*
- * Kernel memory of a move: paging job, indirect buffer and page list, for the
- * object and for a victim.
- */
-#define MOVE_BYTES	(10 * 1024L)
 
 /* A call fails after this many job timeouts without progress. */
 #define SPACE_TIMEOUTS	2
@@ -417,67 +407,12 @@ static int make_show_all(struct make *make)
 	return ret == -ENOSPC ? -ENOMEM : ret;
 }
 
-static int add_moves(struct tessera_fences *fences, struct tessera_bo *bo)
-{
-	struct dma_resv_iter cursor;
-	struct dma_fence *fence;
-	int ret = 0;
-
-	/* Jobs wait for page tables by themselves. */
-	if (bo->tables)
-		return 0;
-	dma_resv_for_each_fence(&cursor, bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL, fence) {
-		if (!dma_fence_is_signaled(fence))
-			ret = tessera_fences_add(fences, fence);
-		if (ret)
-			break;
-	}
-
-	return ret;
-}
-
-/* Include moves that were queued earlier. */
-static int make_fence(struct make *make)
-{
-	struct tessera_fences fences = { };
-	struct dma_fence_array *array;
-	u32 i;
-	int ret = 0;
-
-	for (i = 0; i < make->bos.num && !ret; i++)
-		ret = add_moves(&fences, make->bos.bos[i]);
-	if (ret)
-		goto out;
-	for (i = 0; i < make->bos.num; i++)
-		if (!make->bos.bos[i]->tables)
-			tessera_dep_check_fences(&make->bos.bos[i]->dep_check,
-						 TESSERA_DEP_CHECK_MOVE, &fences,
-						 make->bos.bos[i]->id);
-
-	if (!fences.num) {
-		make->answer->fence = dma_fence_get_stub();
-		goto out;
-	}
-	array = dma_fence_array_create(fences.num, fences.fence, dma_fence_context_alloc(1), 1);
-	if (!array) {
-		ret = -ENOMEM;
-		goto out;
-	}
-	make->answer->fence = &array->base;
-	/* The array owns them now. */
-	fences.fence = NULL;
-	fences.num = 0;
-out:
-	tessera_fences_fini(&fences);
-	return ret;
-}
-
 static int make_locked(struct make *make)
 {
 	int ret;
 
 	make->rules = (struct tessera_space_rules) {
-		.evictions = ROUND_MOVES,
+		.evictions = TESSERA_ROUND_MOVES,
 		.compact = true,
 		.ticket = &make->bos.exec.ticket,
 		.spares = make_spares,
@@ -491,7 +426,7 @@ static int make_locked(struct make *make)
 	if (!ret)
 		ret = make_show_all(make);
 	if (!ret)
-		ret = make_fence(make);
+		ret = tessera_residency_fence(&make->bos, &make->answer->fence);
 	if (ret)
 		make_unlist(make, make->bos.num);
 
@@ -540,7 +475,7 @@ static noinline_for_stack int make_round(struct make *make, const struct tessera
 	swap(make->bos.first, make->rules.contended);
 	tessera_victims_clear(&make->rules);
 	ret = make_collect(make, asked);
-	bytes = min(make->bos.num, ROUND_MOVES) * MOVE_BYTES;
+	bytes = min(make->bos.num, TESSERA_ROUND_MOVES) * TESSERA_MOVE_BYTES;
 	if (!ret)
 		ret = tessera_quota_enter(work, bytes);
 	if (ret)
