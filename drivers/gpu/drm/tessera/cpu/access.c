@@ -80,6 +80,10 @@ int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw
 		return ret;
 	if (!dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL))
 		return -EINPROGRESS;
+	if (!tessera_segment_is_vram(tessera_bo_segment(bo)))
+		ret = tessera_backing_refill(bo);
+	if (ret)
+		return ret;
 
 	/*
 	 * A failed move sets @lost before its fence signals: test @lost last.

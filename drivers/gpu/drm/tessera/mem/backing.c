@@ -36,6 +36,7 @@
 #include <linux/dma-fence.h>
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
+#include <linux/file.h>
 #include <linux/hmm.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -134,6 +135,15 @@ static void backing_set_reader(struct tessera_backing *backing, struct dma_fence
 {
 	dma_fence_put(backing->reader);
 	backing->reader = fence ? dma_fence_get(fence) : NULL;
+}
+
+/* Waits for the last page-in. */
+static void backing_end_reader(struct tessera_backing *backing)
+{
+	if (backing->reader)
+		tessera_wait_fence(TESSERA_WAIT_PAGES, backing->reader, false,
+				   MAX_SCHEDULE_TIMEOUT);
+	backing_set_reader(backing, NULL);
 }
 
 /*
@@ -358,10 +368,7 @@ void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt)
 	struct tessera_backing *backing = to_backing(tt);
 
 	backing_end_retain(container_of(bdev, struct tessera_device, ttm)->retain, backing);
-	if (backing->reader)
-		tessera_wait_fence(TESSERA_WAIT_PAGES, backing->reader, false,
-				   MAX_SCHEDULE_TIMEOUT);
-	backing_set_reader(backing, NULL);
+	backing_end_reader(backing);
 	backing_drop_list(backing);
 	backing_unmap_user(bdev, backing);
 	if (!backing->empty && !(tt->page_flags & TTM_TT_FLAG_EXTERNAL))
@@ -375,13 +382,13 @@ void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt)
  * @bo: the object, reservation held
  *
  * Return: true if it has pages, or swapped out bytes; false if the object was
- * never used.
+ * never used, or its contents were dropped.
  */
 bool tessera_backing_has_bytes(struct tessera_bo *bo)
 {
 	struct ttm_tt *tt = bo->tbo.ttm;
 
-	return tt && (ttm_tt_is_populated(tt) || (tt->page_flags & TTM_TT_FLAG_SWAPPED));
+	return tessera_backing_users(bo) || (tt && (tt->page_flags & TTM_TT_FLAG_SWAPPED));
 }
 
 /*
@@ -445,6 +452,26 @@ int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ct
 		return backing_refill(&bo->tbo, backing, ctx);
 
 	return ttm_tt_populate(bo->tbo.bdev, &backing->base, ctx);
+}
+
+/**
+ * tessera_backing_refill() - allocate pages that were freed
+ * @bo: the object, reservation held
+ *
+ * TTM counts these pages as populated, so it would map the freed ones. Does
+ * nothing for other objects, nor for imports.
+ *
+ * Return: 0 or an error.
+ */
+int tessera_backing_refill(struct tessera_bo *bo)
+{
+	struct ttm_operation_ctx ctx = { .interruptible = true };
+	struct ttm_tt *tt = bo->tbo.ttm;
+
+	if (!tt || !to_backing(tt)->empty || to_backing(tt)->borrower)
+		return 0;
+
+	return backing_refill(&bo->tbo, to_backing(tt), &ctx);
 }
 
 /**
@@ -544,6 +571,20 @@ bool tessera_backing_is_retained(struct tessera_bo *bo)
 }
 
 /**
+ * tessera_backing_is_read() - check whether the last page-in may still read the
+ * pages of an object
+ * @bo: the object, reservation held
+ *
+ * Return: true if the pages must not be freed yet.
+ */
+bool tessera_backing_is_read(struct tessera_bo *bo)
+{
+	struct ttm_tt *tt = bo->tbo.ttm;
+
+	return tt && to_backing(tt)->reader && !dma_fence_is_signaled(to_backing(tt)->reader);
+}
+
+/**
  * tessera_backing_first_page() - return the DMA address of an object's first
  * page
  * @bo: the object, reservation held
@@ -632,6 +673,41 @@ static unsigned long backing_empty(struct tessera_bo *bo, struct tessera_backing
 	backing->empty = true;
 
 	return backing->base.num_pages;
+}
+
+/*
+ * Drops the bytes that TTM has swapped out.
+ */
+static void backing_drop_swapped(struct ttm_tt *tt)
+{
+	if (!(tt->page_flags & TTM_TT_FLAG_SWAPPED))
+		return;
+	fput(tt->swap_storage);
+	tt->swap_storage = NULL;
+	tt->page_flags &= ~TTM_TT_FLAG_SWAPPED;
+}
+
+/**
+ * tessera_backing_drop() - free the pages of an object, and what was swapped
+ * out of it
+ * @bo: the object, reservation held, in no segment; no job or move uses the
+ * pages, except a page-in that a reset is about to cancel
+ *
+ * The object reads as zero afterwards. TTM counts the pages until it frees them
+ * itself, see tessera_bo_forget_pages().
+ */
+void tessera_backing_drop(struct tessera_bo *bo)
+{
+	struct ttm_tt *tt = bo->tbo.ttm;
+
+	if (!tt)
+		return;
+	tessera_assert(tessera_bo_device(bo), !tessera_bo_segment(bo));
+	backing_end_reader(to_backing(tt));
+	if (tessera_backing_users(bo))
+		backing_empty(bo, to_backing(tt));
+	backing_drop_swapped(tt);
+	ttm_tt_mark_for_clear(tt);
 }
 
 /*

@@ -775,7 +775,8 @@ int tessera_bo_to_system(struct tessera_bo *bo, struct ttm_operation_ctx *ctx)
  * @bo: the object, reservation held
  * @ctx: operation context
  *
- * Does not wait for jobs that use the pages. TTM frees the pages after them.
+ * Does not wait. The caller makes sure that no job uses the object. Otherwise
+ * TTM gives the pages to a ghost object, and one of its workers waits.
  *
  * Return: 0 or an error.
  */
@@ -784,6 +785,28 @@ int tessera_bo_drop_pages(struct tessera_bo *bo, struct ttm_operation_ctx *ctx)
 	struct ttm_placement nowhere = { };
 
 	return ttm_bo_validate(&bo->tbo, &nowhere, ctx);
+}
+
+/**
+ * tessera_bo_forget_pages() - make an object without pages like a new one
+ * @bo: the object, reservation held, in no segment, after
+ * tessera_backing_drop()
+ *
+ * If the object is busy, TTM goes on counting its pages. They are allocated
+ * again when the object is used. The call can be repeated after a failure.
+ *
+ * Return: 0 or an error.
+ */
+int tessera_bo_forget_pages(struct tessera_bo *bo)
+{
+	struct ttm_operation_ctx ctx = { .interruptible = true };
+	int ret = 0;
+
+	if (dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP))
+		ret = tessera_bo_drop_pages(bo, &ctx);
+
+	/* The fault handler looks at the placement. */
+	return ret ?: tessera_bo_to_system(bo, &ctx);
 }
 
 /**

@@ -131,7 +131,10 @@ struct tessera_bo_offer {
 	 * resv
 	 */
 	u32 priority;
-	/** @lost: the contents were dropped; under resv */
+	/**
+	 * @lost: the contents were dropped, and the object has no pages; under
+	 * resv
+	 */
 	bool lost;
 	/** @seen: used to find duplicates in a handle list; under resv */
 	bool seen;
@@ -609,6 +612,7 @@ void tessera_bo_make_immovable(struct tessera_bo *bo);
 void tessera_bo_make_movable(struct tessera_bo *bo);
 int tessera_bo_to_system(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
 int tessera_bo_drop_pages(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
+int tessera_bo_forget_pages(struct tessera_bo *bo);
 void tessera_bo_unmap_pages(struct tessera_bo *bo, u64 first, u64 pages);
 void tessera_bo_evict_places(struct tessera_bo *bo, struct ttm_placement *placement);
 
@@ -685,8 +689,10 @@ void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt);
 
 bool tessera_backing_has_bytes(struct tessera_bo *bo);
 int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
+int tessera_backing_refill(struct tessera_bo *bo);
 void tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader);
 bool tessera_backing_is_retained(struct tessera_bo *bo);
+bool tessera_backing_is_read(struct tessera_bo *bo);
 u64 tessera_backing_first_page(struct tessera_bo *bo);
 const struct tessera_pages *tessera_backing_list(struct tessera_bo *bo);
 struct tessera_page_users *tessera_backing_users(struct tessera_bo *bo);
@@ -695,6 +701,7 @@ void tessera_backing_detach(struct tessera_bo *bo);
 void tessera_backing_lose(struct tessera_bo *bo);
 void tessera_backing_clear_new(struct tessera_bo *bo);
 void tessera_backing_use(struct tessera_bo *bo);
+void tessera_backing_drop(struct tessera_bo *bo);
 bool tessera_backing_is_disposable(const struct tessera_bo *bo);
 void tessera_backing_add_donor(struct tessera_bo *bo);
 void tessera_backing_forget(struct tessera_bo *bo);

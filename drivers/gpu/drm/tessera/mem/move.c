@@ -254,12 +254,19 @@ static int move_out_bytes(struct move *move)
 }
 
 /*
- * The contents of an offered object, unless its system pages still hold them;
- * page tables, because they are written again where they are needed next.
+ * Page tables, because they are written again where they are needed next; the
+ * contents of an offered object, unless the system pages still hold them. These
+ * pages are freed with the contents, so they are written
+ * instead while the last page-in may still read them.
  */
 static bool may_drop(struct tessera_bo *bo)
 {
-	return bo->tables || (tessera_bo_is_offered(bo) && !has_copy(bo));
+	if (bo->tables)
+		return true;
+	if (has_copy(bo) || tessera_backing_is_read(bo))
+		return false;
+
+	return tessera_bo_is_offered(bo);
 }
 
 /* Gives up the old placement without a copy. */
@@ -381,8 +388,10 @@ static void move_finish(struct move *move, struct dma_fence *fence, struct ttm_r
 		tessera_backing_use(move->bo);
 		move->bo->copy = TESSERA_COPY_STALE;
 	}
-	if (move->dropped)
+	if (move->dropped && !move->bo->tables) {
 		move->bo->offer.lost = tessera_bo_is_offered(move->bo);
+		tessera_backing_drop(move->bo);
+	}
 	if (!move->to && tessera_backing_is_disposable(move->bo))
 		tessera_backing_add_donor(move->bo);
 }
@@ -438,6 +447,8 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 	tessera_backing_use(bo);
 	bo->copy = TESSERA_COPY_STALE;
 	ttm_bo_move_null(&bo->tbo, new_mem);
+	if (bo->offer.lost)
+		tessera_backing_drop(bo);
 
 	return 0;
 }

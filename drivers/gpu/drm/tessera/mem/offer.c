@@ -206,18 +206,12 @@ int tessera_offer(struct drm_file *file, const struct drm_tessera_offer_bo *list
 /* ---- Reclaim ------------------------------------------------------------------- */
 
 /*
- * Makes an object that has lost its contents like a new one. It needs a
- * placement, because the fault handler looks at it. Does not wait for the jobs
- * that use the old memory. The call can be repeated after a failure.
+ * The pages of an object that has lost its contents are free already. The call
+ * can be repeated after a failure.
  */
 static int reclaim_as_new(struct tessera_bo *bo)
 {
-	struct ttm_operation_ctx ctx = { .interruptible = true };
-
-	if (!bo->offer.lost)
-		return 0;
-
-	return tessera_bo_drop_pages(bo, &ctx) ?: tessera_bo_to_system(bo, &ctx);
+	return bo->offer.lost ? tessera_bo_forget_pages(bo) : 0;
 }
 
 static void reclaim_one(struct tessera_bo *bo, u32 *result)
