@@ -2,7 +2,8 @@
 /*
  * OFFER and RECLAIM. Offered contents must be dropped before any object is
  * evicted, and only after their jobs; without pressure they stay. Calls that
- * use an offered object are refused.
+ * use an offered object are refused. For decommits and paging fences see
+ * test-decommit.c.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -610,9 +611,9 @@ static void bad_input(void)
 	tsr_lock(&dev, &b, 0);
 	require_err(__tsr_offer(dev.fd, both, 2, normal), -EBUSY);
 	tsr_unlock(&dev, &b);
-	args.pad = 1;
+	args.flags = DRM_TESSERA_OFFER_DECOMMIT << 1;
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_OFFER, &args), -EINVAL);
-	args.pad = 0;
+	args.flags = 0;
 	element.pad = 1;
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_OFFER, &args), -EINVAL);
 	element.pad = 0;

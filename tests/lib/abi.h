@@ -89,6 +89,8 @@ TSR_ABI_AT(submit, error_offset, 72);
 TSR_ABI_AT(lock, mmap_offset, 8);
 TSR_ABI_AT(lock2, mmap_offset, 8);
 TSR_ABI_AT(invalidate_cache, offset, 8);
+TSR_ABI_AT(offer, priority, 16);
+TSR_ABI_AT(offer, flags, 20);
 TSR_ABI_AT(bo_private, rows, 20);
 TSR_ABI_AT(bo_private, reserved, 24);
 TSR_ABI_AT(bo_create_twins, bos, 8);

@@ -152,12 +152,13 @@ int __tsr_bo_close(int fd, uint32_t handle)
 	return tsr_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &args);
 }
 
-int __tsr_offer(int fd, const uint32_t *handles, uint32_t num, uint32_t priority)
+static int offer(int fd, const uint32_t *handles, uint32_t num, uint32_t priority, uint32_t flags)
 {
 	struct drm_tessera_offer_bo *list = calloc(num + 1, sizeof(*list));
 	struct drm_tessera_offer args = {
 		.bos = { sizeof(*list), num, (uintptr_t)list },
 		.priority = priority,
+		.flags = flags,
 	};
 	int rc;
 
@@ -167,6 +168,16 @@ int __tsr_offer(int fd, const uint32_t *handles, uint32_t num, uint32_t priority
 	rc = tsr_ioctl(fd, DRM_IOCTL_TESSERA_OFFER, &args);
 	free(list);
 	return rc;
+}
+
+int __tsr_offer(int fd, const uint32_t *handles, uint32_t num, uint32_t priority)
+{
+	return offer(fd, handles, num, priority, 0);
+}
+
+int __tsr_decommit(int fd, const uint32_t *handles, uint32_t num)
+{
+	return offer(fd, handles, num, DRM_TESSERA_OFFER_LOW, DRM_TESSERA_OFFER_DECOMMIT);
 }
 
 int __tsr_reclaim(int fd, const uint32_t *handles, uint32_t *results, uint32_t num)

@@ -109,6 +109,7 @@ int __tsr_lock2(int fd, uint32_t handle, uint32_t flags, uint64_t *mmap_offset);
 int __tsr_unlock2(int fd, uint32_t handle);
 int __tsr_bo_close(int fd, uint32_t handle);
 int __tsr_offer(int fd, const uint32_t *handles, uint32_t num, uint32_t priority);
+int __tsr_decommit(int fd, const uint32_t *handles, uint32_t num); /* OFFER_DECOMMIT */
 int __tsr_reclaim(int fd, const uint32_t *handles, uint32_t *results, uint32_t num);
 int __tsr_invalidate_cache(int fd, uint32_t handle, uint64_t offset, uint64_t size);
 void tsr_invalidate_cache(struct tsr_device *dev, const struct tsr_bo *bo); /* all of the object */

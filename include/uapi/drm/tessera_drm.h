@@ -731,6 +731,9 @@ struct drm_tessera_invalidate_cache {
 #define DRM_TESSERA_OFFER_NORMAL	2
 #define DRM_TESSERA_OFFER_HIGH		3
 
+/* give up the memory at once, not only when others need it */
+#define DRM_TESSERA_OFFER_DECOMMIT	(1U << 0)
+
 /**
  * struct drm_tessera_offer_bo - element of &drm_tessera_offer.bos
  */
@@ -751,14 +754,22 @@ struct drm_tessera_offer_bo {
  * MAKE_RESIDENT, VM_BIND, LOCK, LOCK2 and exporting them return -EINVAL, and
  * accesses to mappings of them raise SIGBUS.
  *
+ * With OFFER_DECOMMIT (WDDM: OfferImmediately, AllowDecommit) the objects leave
+ * their segments in the call, although no other object needs the place. Their
+ * system pages, and what was swapped out of them, are freed when the jobs and
+ * moves are done that use the objects at the time of the call. The call does
+ * not wait for these. An object that is reclaimed before may keep its contents.
+ * If the kernel is too short of memory to begin a move, the object is offered
+ * as without the flag.
+ *
  * Errors, with nothing offered:
  *
  * - -ENOENT: unknown handle.
- * - -EINVAL: unknown @priority; non-zero padding; an object that is given
- *   twice, is offered already, has another handle (newer kernels count a
- *   framebuffer as one), has a GEM name, was ever exported, or was created by
- *   BO_FROM_USER.
- * - -EBUSY: an object is locked or scanned out.
+ * - -EINVAL: unknown @priority; unknown @flags; non-zero padding; an object
+ *   that is given twice, is offered already, has another handle (newer kernels
+ *   count a framebuffer as one), has a GEM name, was ever exported, or was
+ *   created by BO_FROM_USER.
+ * - -EBUSY: an object is locked, scanned out, or mapped by the kernel.
  * - -EIO: an object is lost.
  * - -E2BIG: more objects than &drm_tessera_query_device.max_allocs.
  */
@@ -770,8 +781,8 @@ struct drm_tessera_offer {
 	 * dropped first
 	 */
 	__u32 priority;
-	/** @pad: must be zero */
-	__u32 pad;
+	/** @flags: DRM_TESSERA_OFFER_DECOMMIT, or 0 */
+	__u32 flags;
 };
 
 #define DRM_TESSERA_RECLAIM_KEPT	0 /* the contents are unchanged */

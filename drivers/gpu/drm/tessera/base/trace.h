@@ -269,7 +269,7 @@ TRACE_EVENT(tessera_offer,
 	    TP_printk("bo=%u priority=%u", __entry->bo, __entry->priority)
 );
 
-/* The shrinker dropped the pages of an offered object. */
+/* The shrinker or a decommit dropped the pages of an offered object. */
 DEFINE_EVENT(tessera_bo, tessera_offer_drop,
 	     TP_PROTO(u32 bo), TP_ARGS(bo)
 );

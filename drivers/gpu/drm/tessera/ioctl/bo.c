@@ -231,7 +231,7 @@ int tessera_ioctl_offer(struct drm_device *drm, void *data, struct drm_file *fil
 	int ret;
 	u32 i;
 
-	if (tessera_ioctl_bad(tdev, args->pad) ||
+	if (tessera_ioctl_bad(tdev, args->flags & ~DRM_TESSERA_OFFER_DECOMMIT) ||
 	    tessera_ioctl_bad(tdev, args->priority < DRM_TESSERA_OFFER_LOW ||
 			      args->priority > DRM_TESSERA_OFFER_HIGH))
 		return -EINVAL;
@@ -242,7 +242,8 @@ int tessera_ioctl_offer(struct drm_device *drm, void *data, struct drm_file *fil
 		if (tessera_ioctl_bad(tdev, list[i].pad))
 			ret = -EINVAL;
 	if (!ret)
-		ret = tessera_offer(file, list, args->bos.count, args->priority);
+		ret = tessera_offer(file, list, args->bos.count, args->priority,
+				    args->flags & DRM_TESSERA_OFFER_DECOMMIT);
 	kvfree(list);
 
 	return ret;

@@ -897,6 +897,11 @@ static void backing_fini(struct drm_device *drm, void *shrinker)
 	mutex_destroy(&to_tessera_device(drm)->retain->lock);
 }
 
+static void decommits_fini(struct drm_device *drm, void *wq)
+{
+	destroy_workqueue(wq);
+}
+
 /**
  * tessera_backing_init() - set up the shrinker of the device
  * @tdev: the device
@@ -907,6 +912,7 @@ int tessera_backing_init(struct tessera_device *tdev)
 {
 	struct tessera_retain *retain;
 	struct shrinker *shrinker;
+	int ret;
 
 	retain = drmm_kzalloc(&tdev->drm, sizeof(*retain), GFP_KERNEL);
 	if (!retain)
@@ -917,6 +923,12 @@ int tessera_backing_init(struct tessera_device *tdev)
 	retain->keep_copy = true;
 	mutex_init(&retain->lock);
 	INIT_LIST_HEAD(&retain->donors);
+	retain->decommits = alloc_ordered_workqueue("tessera-decommit", 0);
+	if (!retain->decommits)
+		return -ENOMEM;
+	ret = drmm_add_action_or_reset(&tdev->drm, decommits_fini, retain->decommits);
+	if (ret)
+		return ret;
 
 	shrinker = shrinker_alloc(0, "drm-tessera:%s", dev_name(tdev->drm.dev));
 	if (!shrinker)

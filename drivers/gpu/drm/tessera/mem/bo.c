@@ -349,6 +349,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	INIT_LIST_HEAD(&bo->sharing.borrow.maps);
 	INIT_LIST_HEAD(&bo->sharing.lendings);
 	INIT_LIST_HEAD(&bo->donor);
+	INIT_WORK(&bo->offer.work, tessera_offer_work);
 	if (from->root)
 		drm_gem_object_get(from->root);
 	bo->root = from->root;

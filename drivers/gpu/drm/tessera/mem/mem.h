@@ -138,6 +138,22 @@ struct tessera_bo_offer {
 	bool lost;
 	/** @seen: used to find duplicates in a handle list; under resv */
 	bool seen;
+	/** @decommit: its pages are given up without need; under resv */
+	bool decommit;
+	/**
+	 * @again: it was offered again while @work was waiting for the fences
+	 * of an earlier offer; under resv
+	 */
+	bool again;
+	/**
+	 * @fence: the fences after which its pages can be given up, or NULL.
+	 * The object has a reference while it is set; under resv
+	 */
+	struct dma_fence *fence;
+	/** @cb: on @fence, queues @work */
+	struct dma_fence_cb cb;
+	/** @work: gives up the pages */
+	struct work_struct work;
 };
 
 /*
@@ -637,6 +653,11 @@ struct tessera_retain {
 	/** @trim: frees pages above @limit */
 	struct delayed_work trim;
 	/**
+	 * @decommits: work items of mem/offer.c, one after the other. They wait
+	 * for reservations, so they would fill a shared workqueue
+	 */
+	struct workqueue_struct *decommits;
+	/**
 	 * @lock: protects the following members; taken with a reservation held,
 	 * and in reclaim
 	 */
@@ -1003,7 +1024,8 @@ bool tessera_scanout_bar_offset(struct tessera_bo *bo, u64 *offset);
 
 /* mem/offer.c */
 int tessera_offer(struct drm_file *file, const struct drm_tessera_offer_bo *list, u32 num,
-		  u32 priority);
+		  u32 priority, bool give_up);
 int tessera_reclaim(struct drm_file *file, struct drm_tessera_reclaim_bo *list, u32 num);
+void tessera_offer_work(struct work_struct *work);
 
 #endif /* __TESSERA_MEM_H__ */

@@ -19,9 +19,26 @@
  *
  * A call locks all its objects at once, so that it either succeeds or has no
  * effect.
+ *
+ * Decommit
+ * --------
+ *
+ * A client may ask that the memory is given up at once (RES-12). The object
+ * then leaves its segment in the call, as if it were a victim. Its pages are
+ * freed when the fences that its reservation has at the end of the call have
+ * signalled. Later jobs cannot reach the pages: submissions refuse the object,
+ * and no page table points to it.
+ *
+ * A callback of these fences queues a work item that frees the pages, so no
+ * thread waits for a job. TTM would hand the pages of a busy object to a ghost
+ * object, for which one of its sixteen workers waits. The contents are not lost
+ * before the pages are freed. An object that is reclaimed earlier keeps them.
  */
 
+#include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include <drm/tessera_drm.h>
 #include <drm/ttm/ttm_bo.h>
@@ -30,6 +47,7 @@
 #include "base/assert.h"
 #include "base/device.h"
 #include "base/trace.h"
+#include "client/client.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
 
@@ -70,19 +88,13 @@ static int set_begin(struct tessera_bos *set, struct drm_file *file, const void 
 	return ret;
 }
 
-static void set_end(struct tessera_bos *set)
-{
-	drm_exec_fini(&set->exec);
-	tessera_bos_put(set);
-}
-
 /* ---- Offer -------------------------------------------------------------------- */
 
 static int offer_check(struct tessera_bo *bo)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 
-	if (tessera_bo_is_immovable(bo))
+	if (tessera_bo_is_immovable(bo) || bo->pins)
 		return -EBUSY;
 	if (tessera_ioctl_bad(tdev, tessera_bo_is_offered(bo)) ||
 	    tessera_ioctl_bad(tdev, READ_ONCE(bo->sharing.exported)) ||
@@ -160,7 +172,89 @@ static void offer_one(struct tessera_bo *bo, u32 priority)
 	trace_tessera_offer(bo->id, priority);
 }
 
-static int offer_locked(struct tessera_bos *set, u32 priority)
+/* ---- Decommit ------------------------------------------------------------------ */
+
+/* No job or move uses the pages of @bo, which is in no segment. */
+static void decommit_pages(struct tessera_bo *bo)
+{
+	if (tessera_backing_has_bytes(bo)) {
+		trace_tessera_offer_drop(bo->id);
+		tessera_backing_drop(bo);
+		bo->offer.lost = true;
+	}
+	/* After a failure, reclaiming tries it again. */
+	if (bo->offer.lost)
+		tessera_bo_forget_pages(bo);
+}
+
+static void decommit_signaled(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	struct tessera_bo *bo = container_of(cb, struct tessera_bo, offer.cb);
+
+	queue_work(tessera_bo_device(bo)->retain->decommits, &bo->offer.work);
+}
+
+/*
+ * Gives up the memory of an offered object, the pages when the present fences
+ * have signalled. Without memory for a move or a fence, the object gives way
+ * like others that are offered.
+ */
+static void decommit(struct tessera_bo *bo)
+{
+	struct dma_fence *fence;
+
+	if (tessera_victims_evict(bo, TESSERA_EVICT_OTHER))
+		return;
+	if (bo->offer.fence) {
+		bo->offer.decommit = true;
+		bo->offer.again = true;
+		return;
+	}
+	if (dma_resv_get_singleton(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, &fence))
+		return;
+	if (!fence) {
+		/* All have signalled. */
+		decommit_pages(bo);
+		return;
+	}
+	bo->offer.decommit = true;
+	bo->offer.fence = fence;
+	tessera_bo_get(bo);
+	if (dma_fence_add_callback(fence, &bo->offer.cb, decommit_signaled))
+		queue_work(tessera_bo_device(bo)->retain->decommits, &bo->offer.work);
+}
+
+static void decommit_locked(struct tessera_bo *bo)
+{
+	bool again = bo->offer.again;
+
+	dma_fence_put(bo->offer.fence);
+	bo->offer.fence = NULL;
+	bo->offer.again = false;
+	if (!bo->offer.decommit)
+		return;
+	bo->offer.decommit = false;
+	if (again)
+		decommit(bo);
+	else
+		decommit_pages(bo);
+}
+
+/**
+ * tessera_offer_work() - free the pages of an object that was decommitted
+ * @work: &tessera_bo_offer.work
+ */
+void tessera_offer_work(struct work_struct *work)
+{
+	struct tessera_bo *bo = container_of(work, struct tessera_bo, offer.work);
+
+	dma_resv_lock(bo->tbo.base.resv, NULL);
+	decommit_locked(bo);
+	dma_resv_unlock(bo->tbo.base.resv);
+	tessera_bo_put(bo);
+}
+
+static int offer_locked(struct tessera_bos *set, u32 priority, bool give_up)
 {
 	int ret = 0;
 	u32 i;
@@ -173,6 +267,8 @@ static int offer_locked(struct tessera_bos *set, u32 priority)
 	ret = ret ?: offer_claim_all(set, priority);
 	for (i = 0; i < set->num && !ret; i++)
 		offer_one(set->bos[i], priority);
+	for (i = 0; i < set->num && !ret && give_up; i++)
+		decommit(set->bos[i]);
 
 	return ret;
 }
@@ -183,12 +279,13 @@ static int offer_locked(struct tessera_bos *set, u32 priority)
  * @list: their handles
  * @num: number of elements in @list
  * @priority: DRM_TESSERA_OFFER_*
+ * @give_up: give up the memory at once
  *
  * Return: 0, or one of the errors of &struct drm_tessera_offer, with nothing
  * offered.
  */
 int tessera_offer(struct drm_file *file, const struct drm_tessera_offer_bo *list, u32 num,
-		  u32 priority)
+		  u32 priority, bool give_up)
 {
 	struct tessera_bos set;
 	int ret;
@@ -197,8 +294,9 @@ int tessera_offer(struct drm_file *file, const struct drm_tessera_offer_bo *list
 	ret = set_begin(&set, file, list, sizeof(*list), num);
 	if (ret)
 		return ret;
-	ret = offer_locked(&set, priority);
-	set_end(&set);
+	ret = offer_locked(&set, priority, give_up);
+	drm_exec_fini(&set.exec);
+	tessera_bos_put(&set);
 
 	return ret;
 }
@@ -219,6 +317,7 @@ static void reclaim_one(struct tessera_bo *bo, u32 *result)
 	*result = bo->offer.lost ? DRM_TESSERA_RECLAIM_DISCARDED : DRM_TESSERA_RECLAIM_KEPT;
 	trace_tessera_reclaim(bo->id, bo->offer.lost);
 	bo->offer.lost = false;
+	bo->offer.decommit = false;
 	WRITE_ONCE(bo->offer.priority, 0);
 	tessera_order_update(bo);
 	/*
@@ -267,7 +366,8 @@ int tessera_reclaim(struct drm_file *file, struct drm_tessera_reclaim_bo *list, 
 	if (ret)
 		return ret;
 	ret = reclaim_locked(&set, list);
-	set_end(&set);
+	drm_exec_fini(&set.exec);
+	tessera_bos_put(&set);
 
 	return ret;
 }
