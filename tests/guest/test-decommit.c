@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * OFFER with DECOMMIT must give up the memory without pressure, but only behind
- * the jobs, and no worker may wait for these.
+ * OFFER with DECOMMIT, and RECLAIM behind a paging fence. A decommit must give
+ * up the memory without pressure, but only behind the jobs, and no worker may
+ * wait for these. A reclaim must not wait.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +10,17 @@
 
 #include "held.h"
 #include "memory.h"
+#include "resident.h"
 #include "stall.h"
 #include "trace.h"
 #include "tsr.h"
+#include "vm.h"
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 static const uint32_t low = DRM_TESSERA_OFFER_LOW;
 
+#define BYTES MiB(1)
+#define WORDS (BYTES / 4)
 #define MAX_OBJECTS 64
 
 static int offer(struct tsr_device *dev, const struct tsr_bo *bo)
@@ -30,6 +35,16 @@ static uint32_t reclaim(struct tsr_device *dev, const struct tsr_bo *bo)
 
 	require_ok(__tsr_reclaim(dev->fd, &bo->handle, &result, 1));
 	return result;
+}
+
+static struct tsr_bo patterned(struct tsr_device *dev, uint32_t ctx, uint32_t set, uint32_t key)
+{
+	struct tsr_bo bo = tsr_bo_new(dev, BYTES, set, cpu);
+
+	tsr_bo_map(dev, &bo);
+	tsr_pattern_write(&bo, key);
+	tsr_gpu_touch(dev, ctx, &bo);
+	return bo;
 }
 
 /* ---- decommit ------------------------------------------------------------ */
@@ -247,11 +262,194 @@ static void decommit_undone(void)
 	tsr_close(&dev);
 }
 
+/* ---- reclaim behind a paging fence ---------------------------------------- */
+
+/* Return DRM_TESSERA_RECLAIM_*. */
+static uint32_t reclaim_behind(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t sync,
+			       uint32_t *pending)
+{
+	uint32_t result = 77;
+
+	require_ok(__tsr_reclaim_behind(dev->fd, &bo->handle, &result, 1, sync, pending));
+	return result;
+}
+
+/*
+ * The call returns while the object's moves wait for a held job. The fence
+ * signals behind them, and a job that is submitted meanwhile runs right.
+ */
+static void reclaim_pending(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_bit(tsr_seg_gart(&dev)), pending;
+	uint32_t sync = tsr_syncobj_new(&dev), done = tsr_syncobj_new(&dev);
+	struct tsr_bo bo = patterned(&dev, ctx, gart, 3), dst = tsr_bo_new(&dev, BYTES, gart, cpu);
+	struct tsr_cmd cmd;
+
+	tsr_bo_map(&dev, &dst);
+	tsr_held_fill(&held, &bo, WORDS, 0x77);
+	require_ok(offer(&dev, &bo));
+	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	require_eq(reclaim_behind(&dev, &bo, sync, &pending), DRM_TESSERA_RECLAIM_KEPT);
+	require_eq(pending, 1);
+	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_gart(&dev)->id);
+	require_err(__tsr_syncobj_wait(dev.fd, sync, 0, 0), -ETIME);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &dst, true);
+	tsr_cmd_bind_buffer(&cmd, 1, &bo, false);
+	tsr_cmd_copy(&cmd, 0, 0, 1, 0, WORDS);
+	tsr_submit(&dev, ctx, &cmd, sync, done);
+	tsr_cmd_fini(&cmd);
+	require(tsr_held_waits(&held));
+	tsr_held_go(&held);
+	require_eq(tsr_syncobj_status(&dev, sync), 0);
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	tsr_words_check(dst.map, WORDS, 0x77);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+/*
+ * The call brings objects back to free space, with and without contents. Where
+ * there is none it evicts nothing, and the next job brings the object.
+ */
+static void reclaim_brings_back(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), vis = tsr_bit(tsr_seg_visible(&dev));
+	uint32_t id = tsr_seg_visible(&dev)->id, sync = tsr_syncobj_new(&dev), num, word;
+	struct tsr_bo kept = patterned(&dev, ctx, vis, 1), lost = patterned(&dev, ctx, vis, 2);
+	struct tsr_bo out = patterned(&dev, ctx, vis, 3), bos[MAX_OBJECTS];
+
+	tsr_gpu_fill(&dev, ctx, &lost, 0x5555);
+	require_ok(offer(&dev, &lost));
+	tsr_evict_set(vis);
+	require_ok(offer(&dev, &kept));
+	require_ok(offer(&dev, &out));
+	require_eq(reclaim_behind(&dev, &kept, sync, NULL), DRM_TESSERA_RECLAIM_KEPT);
+	require_eq(tsr_bo_info(&dev, &kept).segment, id);
+	require_eq(tsr_syncobj_status(&dev, sync), 0);
+	tsr_pattern_check(&kept, 1);
+	require_eq(reclaim_behind(&dev, &lost, sync, NULL), DRM_TESSERA_RECLAIM_DISCARDED);
+	require_eq(tsr_bo_info(&dev, &lost).segment, id);
+	require_eq(tsr_syncobj_status(&dev, sync), 0);
+	tsr_gpu_read(&dev, ctx, &lost, 77, 1, &word);
+	require_eq(word, 0);
+	num = (uint32_t)(tsr_seg_visible(&dev)->size / BYTES) - 2;
+	for (uint32_t i = 0; i < num; i++)
+		bos[i] = patterned(&dev, ctx, vis, 10 + i);
+	require_eq(reclaim_behind(&dev, &out, sync, NULL), DRM_TESSERA_RECLAIM_KEPT);
+	require_eq(tsr_bo_info(&dev, &out).segment, 0);
+	require_eq(tsr_syncobj_status(&dev, sync), 0);
+	for (uint32_t i = 0; i < num; i++)
+		require_eq(tsr_bo_info(&dev, &bos[i]).segment, id);
+	tsr_gpu_touch(&dev, ctx, &out);
+	require_eq(tsr_bo_info(&dev, &out).segment, id);
+	tsr_pattern_check(&out, 3);
+	tsr_close(&dev);
+}
+
+/*
+ * The same for jobs at virtual addresses: an object that is private to a VM and
+ * one that is not, each listed and mapped.
+ */
+static void reclaim_in_vm(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo stage = tsr_vm_stage_new(&vm, KiB(64));
+	uint32_t sets[] = { tsr_bit(tsr_seg_visible(&dev)), tsr_bit(tsr_seg_gart(&dev)) };
+	uint32_t sync = tsr_syncobj_new(&dev);
+
+	for (uint32_t i = 0; i < 4; i++) {
+		struct drm_tessera_bo_create args = {
+			.size = odd_size(i),
+			.supported = sets[i % 2],
+			.flags = i < 2 ? 0 : DRM_TESSERA_BO_VM_PRIVATE,
+			.vm = i < 2 ? 0 : vm.id,
+		};
+		struct tsr_bo bo = { .size = args.size };
+		uint64_t at = 0x100000000ull + MiB(i);
+
+		require_ok(__tsr_bo_create(dev.fd, &args));
+		bo.handle = args.handle;
+		tsr_vm_map(&dev, vm.id, &bo, 0, at, bo.size, 0);
+		tsr_make_resident(&dev, &bo, 1);
+		tsr_vm_fill(&vm, at, bo.size, 0x11 + i);
+		decommit(&dev, &bo, 1);
+		tsr_wait_for(!has_pages(&bo));
+		require_eq(reclaim_behind(&dev, &bo, sync, NULL), DRM_TESSERA_RECLAIM_DISCARDED);
+		require_eq(tsr_syncobj_status(&dev, sync), 0);
+		tsr_vm_copy(&vm, TSR_VM_STAGE, at, KiB(64));
+		tsr_words_check(stage.map, KiB(64) / 4, 0);
+		tsr_vm_fill(&vm, at, bo.size, 0x22 + i);
+		require_ok(offer(&dev, &bo));
+		require_eq(reclaim_behind(&dev, &bo, sync, NULL), DRM_TESSERA_RECLAIM_KEPT);
+		require_eq(tsr_syncobj_status(&dev, sync), 0);
+		require(tsr_bo_info(&dev, &bo).segment);
+		tsr_vm_copy(&vm, TSR_VM_STAGE, at, KiB(64));
+		tsr_words_check(stage.map, KiB(64) / 4, 0x22 + i);
+	}
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+static void reclaim_bad_syncs(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t gart = tsr_bit(tsr_seg_gart(&dev)), result;
+	struct tsr_bo bo = tsr_bo_new(&dev, BYTES, gart, cpu);
+	struct drm_tessera_reclaim_bo element = { .handle = bo.handle };
+	struct tsr_fence fence = tsr_fence_new(&dev, 0);
+	struct drm_tessera_sync sync = {
+		.handle = tsr_syncobj_new(&dev),
+		.flags = DRM_TESSERA_SYNC_SIGNAL,
+	};
+	struct drm_tessera_reclaim args = {
+		.bos = { sizeof(element), 1, (uintptr_t)&element },
+		.syncs = { sizeof(sync), 1, (uintptr_t)&sync },
+	};
+	struct drm_tessera_sync good = sync;
+
+	require_ok(offer(&dev, &bo));
+	args.pad = 1;
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_RECLAIM, &args), -EINVAL);
+	args.pad = 0;
+	sync.flags = 0;
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_RECLAIM, &args), -EINVAL);
+	sync = tsr_sync_signal(&fence, 1);
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_RECLAIM, &args), -EINVAL);
+	sync = good;
+	sync.handle = 4711;
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_RECLAIM, &args), -ENOENT);
+	args.syncs.count = dev.info.max_syncs + 1;
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_RECLAIM, &args), -E2BIG);
+	args.syncs.count = 1;
+	sync = good;
+	args.bos.array = 8;
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_RECLAIM, &args), -EFAULT);
+	require_err(__tsr_syncobj_wait(dev.fd, good.handle, 0, 0), -ETIME);
+	/* None of these has reclaimed the object. Without objects the fence signals. */
+	require_err(__tsr_offer(dev.fd, &bo.handle, 1, low), -EINVAL);
+	args.bos.count = 0;
+	require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_RECLAIM, &args));
+	require_eq(args.pending, 0);
+	require_eq(tsr_syncobj_status(&dev, good.handle), 0);
+	require_ok(__tsr_reclaim(dev.fd, &bo.handle, &result, 1));
+	tsr_fence_free(&dev, &fence);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "RES-12 decommit of idle objects", decommit_idle, 0, 0 },
 	{ "RES-12 decommit behind a job, and no worker waits", decommit_behind_job, 0, 0 },
 	{ "RES-12 decommit of video memory in use", decommit_busy_memory, 0, 0 },
 	{ "RES-12 decommit undone by a reclaim", decommit_undone, 0, 0 },
+	{ "RES-12 MODEL-16 reclaim behind a paging fence", reclaim_pending, 0, 0 },
+	{ "RES-12 reclaim brings objects back", reclaim_brings_back, 0, 0 },
+	{ "RES-12 MODEL-16 decommit and reclaim in a VM", reclaim_in_vm, 0, 0 },
+	{ "RES-12 bad syncs of a reclaim", reclaim_bad_syncs, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

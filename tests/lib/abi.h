@@ -41,7 +41,7 @@ TSR_ABI_SIZE(bo_destroy, 8);
 TSR_ABI_SIZE(invalidate_cache, 24);
 TSR_ABI_SIZE(offer, 24);
 TSR_ABI_SIZE(offer_bo, 8);
-TSR_ABI_SIZE(reclaim, 16);
+TSR_ABI_SIZE(reclaim, 40);
 TSR_ABI_SIZE(reclaim_bo, 8);
 TSR_ABI_SIZE(unlock2, 8);
 TSR_ABI_SIZE(bo_private, 32);
@@ -91,6 +91,8 @@ TSR_ABI_AT(lock2, mmap_offset, 8);
 TSR_ABI_AT(invalidate_cache, offset, 8);
 TSR_ABI_AT(offer, priority, 16);
 TSR_ABI_AT(offer, flags, 20);
+TSR_ABI_AT(reclaim, syncs, 16);
+TSR_ABI_AT(reclaim, pending, 32);
 TSR_ABI_AT(bo_private, rows, 20);
 TSR_ABI_AT(bo_private, reserved, 24);
 TSR_ABI_AT(bo_create_twins, bos, 8);
@@ -131,7 +133,7 @@ _Static_assert(DRM_TESSERA_IOCTL_LAST == DRM_TESSERA_BUDGET, "a row for the new 
 	X(UNLOCK2, 0x40086454)                                                                     \
 	X(BO_DESTROY, 0x40086455)                                                                  \
 	X(OFFER, 0x40186456)                                                                       \
-	X(RECLAIM, 0xc0106457)                                                                     \
+	X(RECLAIM, 0xc0286457)                                                                     \
 	X(INVALIDATE_CACHE, 0x40186458)                                                            \
 	X(BO_LABEL, 0x40486459)                                                                    \
 	X(BO_FROM_USER, 0xc018645a)                                                                \

@@ -182,8 +182,19 @@ int __tsr_decommit(int fd, const uint32_t *handles, uint32_t num)
 
 int __tsr_reclaim(int fd, const uint32_t *handles, uint32_t *results, uint32_t num)
 {
+	return __tsr_reclaim_behind(fd, handles, results, num, 0, NULL);
+}
+
+int __tsr_reclaim_behind(int fd, const uint32_t *handles, uint32_t *results, uint32_t num,
+			 uint32_t sync, uint32_t *pending)
+{
+	struct drm_tessera_sync signal = { .handle = sync, .flags = DRM_TESSERA_SYNC_SIGNAL };
 	struct drm_tessera_reclaim_bo *list = calloc(num + 1, sizeof(*list));
-	struct drm_tessera_reclaim args = { .bos = { sizeof(*list), num, (uintptr_t)list } };
+	struct drm_tessera_reclaim args = {
+		.bos = { sizeof(*list), num, (uintptr_t)list },
+		.syncs = { sizeof(signal), sync ? 1 : 0, (uintptr_t)&signal },
+		.pending = 77,
+	};
 	int rc;
 
 	require(list);
@@ -192,6 +203,9 @@ int __tsr_reclaim(int fd, const uint32_t *handles, uint32_t *results, uint32_t n
 	rc = tsr_ioctl(fd, DRM_IOCTL_TESSERA_RECLAIM, &args);
 	for (uint32_t i = 0; i < num && !rc; i++)
 		results[i] = list[i].result;
+	require(args.pending <= (sync ? 1 : 0));
+	if (pending)
+		*pending = args.pending;
 	free(list);
 	return rc;
 }

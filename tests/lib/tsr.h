@@ -111,6 +111,9 @@ int __tsr_bo_close(int fd, uint32_t handle);
 int __tsr_offer(int fd, const uint32_t *handles, uint32_t num, uint32_t priority);
 int __tsr_decommit(int fd, const uint32_t *handles, uint32_t num); /* OFFER_DECOMMIT */
 int __tsr_reclaim(int fd, const uint32_t *handles, uint32_t *results, uint32_t num);
+/* @sync: a binary syncobj for the paging fence. @pending may be NULL. */
+int __tsr_reclaim_behind(int fd, const uint32_t *handles, uint32_t *results, uint32_t num,
+			 uint32_t sync, uint32_t *pending);
 int __tsr_invalidate_cache(int fd, uint32_t handle, uint64_t offset, uint64_t size);
 void tsr_invalidate_cache(struct tsr_device *dev, const struct tsr_bo *bo); /* all of the object */
 int __tsr_bo_destroy(int fd, uint32_t handle, uint32_t flags);

@@ -802,18 +802,42 @@ struct drm_tessera_reclaim_bo {
  * struct drm_tessera_reclaim - argument of DRM_IOCTL_TESSERA_RECLAIM (WDDM:
  * ReclaimAllocations)
  *
- * Afterwards the objects can be used again. The call does not wait.
+ * Afterwards the objects can be used again. The call waits for no job and no
+ * move. Jobs that are submitted later, and CPU accesses, wait by themselves for
+ * moves of their objects that are under way.
+ *
+ * With @syncs the call also begins to move the objects to free space of their
+ * segments, those first that are given first, and @syncs signal when all moves
+ * of the objects are done. An object comes with the next job that uses it, as
+ * after any eviction, if there is no free space, if it was swapped out, if it
+ * has no contents and prefers an aperture or a UMA segment, if more than 511
+ * objects precede it, or if the process has much unfinished work. MAKE_RESIDENT
+ * brings listed objects back in any case.
  *
  * Errors, with nothing reclaimed:
  *
- * - -ENOENT: unknown handle.
- * - -EINVAL: an object is given twice, or is not offered.
+ * - -ENOENT: unknown handle or syncobj.
+ * - -EINVAL: an object is given twice, or is not offered; @pad not zero; a sync
+ *   without SYNC_SIGNAL, of a monitored fence, or with an error of SUBMIT.
  * - -EIO: an object is lost.
- * - -E2BIG: more objects than &drm_tessera_query_device.max_allocs.
+ * - -E2BIG: more objects than &drm_tessera_query_device.max_allocs, or more
+ *   syncs than max_syncs.
  */
 struct drm_tessera_reclaim {
 	/** @bos: &struct drm_tessera_reclaim_bo */
 	struct drm_tessera_array bos;
+	/**
+	 * @syncs: &struct drm_tessera_sync, all with SYNC_SIGNAL (WDDM: paging
+	 * fence)
+	 */
+	struct drm_tessera_array syncs;
+	/**
+	 * @pending: with @syncs, 1 if moves of the objects are under way, else
+	 * 0 [out]
+	 */
+	__u32 pending;
+	/** @pad: must be zero */
+	__u32 pad;
 };
 
 /* the object is used only by jobs that list it */

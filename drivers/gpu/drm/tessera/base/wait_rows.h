@@ -96,9 +96,9 @@ TESSERA_WAIT_ROW(PAGES, "pages",
 		 "reservation of the object; for an import nothing",
 		 "paging jobs and what they wait for")
 TESSERA_WAIT_ROW(NO_MEMORY, "no-memory",
-		 "an unmap without memory for a fence",
-		 "the job behind that fence",
-		 "reservation of the object, VM lock",
+		 "an unmap, or RECLAIM with syncs, without memory for a fence",
+		 "the job behind that fence, or the moves of the objects",
+		 "an unmap: reservation of the object, VM lock; RECLAIM nothing",
 		 "that job and what it waits for")
 TESSERA_WAIT_ROW(DISPLAY, "display",
 		 "a commit",

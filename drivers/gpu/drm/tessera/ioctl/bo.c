@@ -5,6 +5,7 @@
  * Ioctls that create, lock, destroy and offer buffer objects.
  */
 
+#include <linux/dma-fence.h>
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -249,32 +250,58 @@ int tessera_ioctl_offer(struct drm_device *drm, void *data, struct drm_file *fil
 	return ret;
 }
 
+/*
+ * The list is written back once before anything is done, so that a bad address
+ * fails the ioctl without effects.
+ */
+static int reclaim_run(struct drm_file *file, struct drm_tessera_reclaim *args,
+		       struct drm_tessera_reclaim_bo *list, struct tessera_syncs *syncs)
+{
+	struct dma_fence *fence = NULL;
+	int ret = 0;
+
+	if (list)
+		ret = tessera_uobj_put_array(&args->bos, sizeof(*list), args->bos.count, list);
+	if (!ret)
+		ret = tessera_reclaim(file, list, args->bos.count, syncs->count ? &fence : NULL);
+	if (ret)
+		return ret;
+	if (fence) {
+		args->pending = !dma_fence_is_signaled(fence);
+		tessera_syncs_signal(syncs, fence);
+		dma_fence_put(fence);
+	}
+
+	return list ? tessera_uobj_put_array(&args->bos, sizeof(*list), args->bos.count, list) : 0;
+}
+
 /**
  * tessera_ioctl_reclaim() - end the offer of buffer objects
  * @drm: the device
  * @data: &struct drm_tessera_reclaim
  * @file: the open file
  *
- * The list is written back once before anything is done, so that a bad address
- * fails the ioctl without effects.
- *
  * Return: 0, or one of the errors of the struct.
  */
 int tessera_ioctl_reclaim(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_tessera_reclaim *args = data;
-	struct drm_tessera_reclaim_bo *list;
+	struct drm_tessera_reclaim_bo *list = NULL;
+	struct tessera_syncs syncs = { };
 	int ret;
 
-	ret = tessera_uobj_get_array(&args->bos, &list, TESSERA_MAX_ALLOCS);
-	if (ret || !list)
-		return ret;
-	ret = tessera_uobj_put_array(&args->bos, sizeof(*list), args->bos.count, list);
+	args->pending = 0;
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
+		return -EINVAL;
+	ret = tessera_account_bind(to_tessera_file(file)->account);
 	if (!ret)
-		ret = tessera_reclaim(file, list, args->bos.count);
+		ret = tessera_ioctl_get_signals(file, &args->syncs, &syncs);
 	if (!ret)
-		ret = tessera_uobj_put_array(&args->bos, sizeof(*list), args->bos.count, list);
+		ret = tessera_uobj_get_array(&args->bos, &list, TESSERA_MAX_ALLOCS);
+	if (!ret)
+		ret = reclaim_run(file, args, list, &syncs);
 	kvfree(list);
+	tessera_syncs_fini(&syncs);
 
 	return ret;
 }

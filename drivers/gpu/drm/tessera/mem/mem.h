@@ -1025,7 +1025,8 @@ bool tessera_scanout_bar_offset(struct tessera_bo *bo, u64 *offset);
 /* mem/offer.c */
 int tessera_offer(struct drm_file *file, const struct drm_tessera_offer_bo *list, u32 num,
 		  u32 priority, bool give_up);
-int tessera_reclaim(struct drm_file *file, struct drm_tessera_reclaim_bo *list, u32 num);
+int tessera_reclaim(struct drm_file *file, struct drm_tessera_reclaim_bo *list, u32 num,
+		    struct dma_fence **fence);
 void tessera_offer_work(struct work_struct *work);
 
 #endif /* __TESSERA_MEM_H__ */

@@ -33,6 +33,14 @@
  * thread waits for a job. TTM would hand the pages of a busy object to a ghost
  * object, for which one of its sixteen workers waits. The contents are not lost
  * before the pages are freed. An object that is reclaimed earlier keeps them.
+ *
+ * Reclaim
+ * -------
+ *
+ * Reclaiming waits for no job. With a list of syncobjs it also brings the
+ * objects back where there is free space, and hands out a fence for their moves
+ * (WDDM: paging fence). Jobs wait for these moves by themselves. An object that
+ * finds no space comes with the next job that uses it.
  */
 
 #include <linux/dma-fence.h>
@@ -47,6 +55,7 @@
 #include "base/assert.h"
 #include "base/device.h"
 #include "base/trace.h"
+#include "base/wait.h"
 #include "client/client.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
@@ -347,26 +356,93 @@ static int reclaim_locked(struct tessera_bos *set, struct drm_tessera_reclaim_bo
 	return ret;
 }
 
+/*
+ * Whether a reclaimed object is moved now. The call fills no pages: what was
+ * swapped out, and what has no contents and is used in its pages, comes with
+ * the next job.
+ */
+static bool comes_back(struct tessera_bo *bo)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+
+	/* No job can reach it. */
+	if (tessera_bo_is_in_vm(bo) && !bo->residency.num)
+		return false;
+	if (tessera_backing_users(bo))
+		return true;
+
+	return !tessera_backing_has_bytes(bo) &&
+	       tessera_segment_is_vram(tessera_segment_by_id(tdev, bo->preferred[0]));
+}
+
+/*
+ * Moves reclaimed objects to free space, as far as the client's quota allows.
+ * The objects belong to the caller alone, so no other device is in the way.
+ */
+static void bring_back(struct tessera_bos *set)
+{
+	u32 i, num = min(set->num, TESSERA_ROUND_MOVES);
+	struct tessera_blocker blocker = { };
+	struct tessera_space_rules rules = { .blocker = &blocker };
+	struct tessera_quota *work;
+	u64 stamp;
+
+	if (!num)
+		return;
+	work = &set->bos[0]->account->process->work;
+	if (!tessera_quota_try(work, num * TESSERA_MOVE_BYTES))
+		return;
+	stamp = tessera_residency_next_stamp(tessera_bo_device(set->bos[0]));
+	for (i = 0; i < num; i++) {
+		struct tessera_bo *bo = set->bos[i];
+
+		if (comes_back(bo) && !tessera_residency_validate(bo, bo->writable, &rules))
+			tessera_residency_commit(bo, false, stamp);
+		cond_resched();
+	}
+	tessera_quota_uncharge(work, num * TESSERA_MOVE_BYTES);
+}
+
+/* There was no memory for a fence. */
+static void wait_for_moves(struct tessera_bos *set, struct dma_fence **fence)
+{
+	u32 i;
+
+	for (i = 0; i < set->num; i++)
+		tessera_wait_resv(TESSERA_WAIT_NO_MEMORY, set->bos[i]->tbo.base.resv,
+				  DMA_RESV_USAGE_KERNEL, false, MAX_SCHEDULE_TIMEOUT);
+	*fence = dma_fence_get_stub();
+}
+
 /**
  * tessera_reclaim() - take back offered objects
  * @file: the open file that owns the objects
  * @list: their handles; receives for each whether its contents are lost
  * @num: number of elements in @list
+ * @fence: receives a fence for the moves of the objects, which the call begins;
+ * or NULL
  *
  * Return: 0, or one of the errors of &struct drm_tessera_reclaim, with nothing
  * reclaimed.
  */
-int tessera_reclaim(struct drm_file *file, struct drm_tessera_reclaim_bo *list, u32 num)
+int tessera_reclaim(struct drm_file *file, struct drm_tessera_reclaim_bo *list, u32 num,
+		    struct dma_fence **fence)
 {
 	struct tessera_bos set;
-	int ret;
+	int ret, no_fence = 0;
 
 	static_assert(!offsetof(struct drm_tessera_reclaim_bo, handle));
 	ret = set_begin(&set, file, list, sizeof(*list), num);
 	if (ret)
 		return ret;
 	ret = reclaim_locked(&set, list);
+	if (!ret && fence) {
+		bring_back(&set);
+		no_fence = tessera_residency_fence(&set, fence);
+	}
 	drm_exec_fini(&set.exec);
+	if (no_fence)
+		wait_for_moves(&set, fence);
 	tessera_bos_put(&set);
 
 	return ret;
