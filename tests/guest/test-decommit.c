@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * OFFER with DECOMMIT, and RECLAIM behind a paging fence. A decommit must give
- * up the memory without pressure, but only behind the jobs, and no worker may
- * wait for these. A reclaim must not wait.
+ * OFFER with DECOMMIT, RECLAIM behind a paging fence, and contents that the
+ * driver drops by itself. A decommit must give up the memory without pressure,
+ * but only behind the jobs, and no worker may wait for these. A reclaim must not
+ * wait.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -441,6 +442,75 @@ static void reclaim_bad_syncs(void)
 	tsr_close(&dev);
 }
 
+/* ---- instances that a discard may return ------------------------------------ */
+
+/* A newer instance of @bo, which a held job uses then. */
+static struct tsr_bo newer(struct tsr_device *dev, struct tsr_held *held, const struct tsr_bo *bo,
+			   uint32_t flags)
+{
+	struct tsr_bo next = { .handle = bo->handle, .size = bo->size };
+
+	tsr_lock(dev, &next, DRM_TESSERA_LOCK_DISCARD | flags);
+	tsr_unlock(dev, &next);
+	require(next.handle != bo->handle);
+	tsr_held_fill(held, &next, WORDS, next.handle);
+	return next;
+}
+
+/*
+ * Idle instances of a client that asks for them are evicted without a copy, as
+ * if they were offered. A locked one, the newest one, and those of a client that
+ * does not ask keep their contents.
+ */
+static void spare_instances(uint32_t flags, uint32_t copied)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), vis = tsr_bit(tsr_seg_visible(&dev));
+	struct tsr_bo bos[4];
+	struct tsr_trace trace;
+	uint64_t bytes;
+
+	bos[0] = patterned(&dev, ctx, vis, 1);
+	tsr_bo_unmap(&bos[0]);
+	tsr_held_fill(&held, &bos[0], WORDS, bos[0].handle);
+	for (uint32_t i = 1; i < ARRAY_SIZE(bos); i++)
+		bos[i] = newer(&dev, &held, &bos[i - 1], flags);
+	tsr_held_go(&held);
+	tsr_lock(&dev, &bos[1], 0);
+	tsr_trace_start("paging_op", NULL);
+	tsr_evict_set(vis);
+	trace = tsr_trace_stop();
+	bytes = tsr_trace_paged(&trace, "transfer", 0);
+	tsr_trace_free(&trace);
+	require_eq(bytes, copied * BYTES);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bool lost = copied < ARRAY_SIZE(bos) && !(i % 2);
+
+		tsr_bo_map(&dev, &bos[i]);
+		tsr_words_check(bos[i].map, WORDS, lost ? 0 : bos[i].handle);
+	}
+	/* A discard returns a dropped instance, which works like any other. */
+	tsr_held_again(&held);
+	tsr_held_fill(&held, &bos[3], 16, 0x88);
+	bos[3] = newer(&dev, &held, &bos[3], DRM_TESSERA_LOCK_REUSE);
+	require_eq(bos[3].handle, bos[0].handle);
+	tsr_held_go(&held);
+	tsr_words_check(bos[0].map, WORDS, bos[0].handle);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+static void spare_is_dropped(void)
+{
+	spare_instances(DRM_TESSERA_LOCK_REUSE, 2);
+}
+
+static void kept_without_reuse(void)
+{
+	spare_instances(0, 4);
+}
+
 static const struct tap_test tests[] = {
 	{ "RES-12 decommit of idle objects", decommit_idle, 0, 0 },
 	{ "RES-12 decommit behind a job, and no worker waits", decommit_behind_job, 0, 0 },
@@ -450,6 +520,8 @@ static const struct tap_test tests[] = {
 	{ "RES-12 reclaim brings objects back", reclaim_brings_back, 0, 0 },
 	{ "RES-12 MODEL-16 decommit and reclaim in a VM", reclaim_in_vm, 0, 0 },
 	{ "RES-12 bad syncs of a reclaim", reclaim_bad_syncs, 0, 0 },
+	{ "RES-12 LOCK-29 spare instances are dropped", spare_is_dropped, 0, 0 },
+	{ "RES-12 LOCK-29 instances are kept without REUSE", kept_without_reuse, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -988,7 +988,10 @@ struct drm_tessera_bo_wait {
  * if there is one that no job lists, that is not locked, exported, offered, lost
  * or scanned out, and that no VM maps. The handle has to be one that LOCK was
  * called with, or has returned. The instance has undefined contents and counts
- * as the newest.
+ * as the newest. Once a file has passed the flag for an object, the contents of
+ * all instances that it could return this way are undefined as soon as a
+ * submission has listed a newer one: if they have to leave VRAM, they may be
+ * dropped instead of copied.
  *
  * Locks are counted per object and open file. Closing the file, or a handle of
  * the object, releases them. If an object was in no segment when it was locked

@@ -83,6 +83,7 @@ void tessera_renamed_name(struct tessera_device *tdev, struct tessera_renamed_in
 struct tessera_bo *tessera_renamed_reuse(struct tessera_device *tdev,
 					 struct tessera_renamed_instance *old,
 					 struct drm_file *file, u32 *handle);
+bool tessera_renamed_is_spare(struct tessera_bo *bo);
 bool tessera_renamed_is_old(struct tessera_device *tdev, struct tessera_renamed_instance *instance);
 void tessera_renamed_put(struct tessera_device *tdev, struct tessera_renamed_instance *instance);
 

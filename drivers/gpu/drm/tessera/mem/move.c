@@ -255,8 +255,8 @@ static int move_out_bytes(struct move *move)
 
 /*
  * Page tables, because they are written again where they are needed next; the
- * contents of an offered object, unless the system pages still hold them. These
- * pages are freed with the contents, so they are written
+ * contents of an offered object and of a spare instance, unless the system pages
+ * still hold them. These pages are freed with the contents, so they are written
  * instead while the last page-in may still read them.
  */
 static bool may_drop(struct tessera_bo *bo)
@@ -266,7 +266,7 @@ static bool may_drop(struct tessera_bo *bo)
 	if (has_copy(bo) || tessera_backing_is_read(bo))
 		return false;
 
-	return tessera_bo_is_offered(bo);
+	return tessera_bo_is_offered(bo) || tessera_renamed_is_spare(bo);
 }
 
 /* Gives up the old placement without a copy. */

@@ -11,7 +11,9 @@
  *
  * A set has a limited number of instances. A client may keep the handles of old
  * instances and ask for one that no job uses any more. It gets that instance
- * under its handle and with a new number (LOCK-29).
+ * under its handle and with a new number (LOCK-29). The contents of instances
+ * that such a client can get are undefined. An eviction therefore drops them as
+ * if they were offered, and the client need not offer them (RES-12).
  *
  * One mutex per device protects all numbers, and the renamed set of each
  * object. Only calls that concern replaced objects take it. It is a leaf.
@@ -39,6 +41,8 @@ struct tessera_renamed_set {
 	u32 newest;
 	u32 used;
 	u32 listed;
+	/* A client has asked for an idle instance. */
+	bool reuses;
 };
 
 static void set_add_locked(struct tessera_renamed_set *set,
@@ -165,6 +169,8 @@ struct tessera_bo *tessera_renamed_reuse(struct tessera_device *tdev,
 
 	tessera_renamed_lock(tdev);
 	set = old->set;
+	if (set)
+		set->reuses = true;
 	if (set && old->number >= set->used && set->newest < U32_MAX)
 		bo = reuse_locked(set, file);
 	if (bo)
@@ -172,6 +178,32 @@ struct tessera_bo *tessera_renamed_reuse(struct tessera_device *tdev,
 	tessera_renamed_unlock(tdev);
 
 	return bo;
+}
+
+/**
+ * tessera_renamed_is_spare() - check whether the contents of an object are
+ * undefined, because a discard may return it
+ * @bo: the object, reservation held
+ *
+ * No later submission lists it before that. Earlier ones have returned, or
+ * would have been refused.
+ *
+ * Return: true if the contents may be dropped behind its jobs.
+ */
+bool tessera_renamed_is_spare(struct tessera_bo *bo)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	struct tessera_renamed_instance *instance = &bo->instance;
+	bool spare;
+
+	if (!READ_ONCE(instance->set) || READ_ONCE(bo->locks.held) ||
+	    READ_ONCE(bo->sharing.exported) || tessera_bo_is_in_vm(bo))
+		return false;
+	tessera_renamed_lock(tdev);
+	spare = instance->set->reuses && instance->file && instance->number < instance->set->used;
+	tessera_renamed_unlock(tdev);
+
+	return spare;
 }
 
 /**
