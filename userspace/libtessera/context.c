@@ -135,8 +135,8 @@ uint32_t tessera_context_id(const struct tessera_context *ctx)
 	return ctx->id;
 }
 
-static int sync_fill(struct drm_tessera_sync *sync, const struct tessera_device *dev,
-		     const struct tessera_sync *from, uint32_t count, uint32_t flags)
+int tessera_sync_fill(struct drm_tessera_sync *sync, const struct tessera_device *dev,
+		      const struct tessera_sync *from, uint32_t count, uint32_t flags)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (from[i].obj->dev != dev)
@@ -172,16 +172,16 @@ static int submit_syncs(struct tessera_device *dev, const struct tessera_submit_
 	syncs = tessera_alloc(dev, total * sizeof(*syncs));
 	if (!syncs)
 		return -ENOMEM;
-	ret = sync_fill(syncs, dev, args->waits, args->num_waits,
-			args->flags & TESSERA_SUBMIT_WAIT_FOR_SUBMIT
-				? DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT
-				: 0);
+	ret = tessera_sync_fill(syncs, dev, args->waits, args->num_waits,
+				args->flags & TESSERA_SUBMIT_WAIT_FOR_SUBMIT
+					? DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT
+					: 0);
 	if (!ret)
-		ret = sync_fill(syncs + args->num_waits, dev, args->signals, args->num_signals,
-				DRM_TESSERA_SYNC_SIGNAL);
+		ret = tessera_sync_fill(syncs + args->num_waits, dev, args->signals,
+					args->num_signals, DRM_TESSERA_SYNC_SIGNAL);
 	if (!ret)
-		ret = sync_fill(syncs + args->num_waits + args->num_signals, dev, own->list,
-				own->count, DRM_TESSERA_SYNC_SIGNAL);
+		ret = tessera_sync_fill(syncs + args->num_waits + args->num_signals, dev, own->list,
+					own->count, DRM_TESSERA_SYNC_SIGNAL);
 	if (ret) {
 		tessera_free(dev, syncs);
 		return ret;

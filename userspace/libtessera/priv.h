@@ -180,6 +180,11 @@ void tessera_table_thaw(struct tessera_device *dev);
 /* Take a reference to the object with this handle. NULL: none has it. */
 struct tessera_bo *tessera_bo_find(struct tessera_device *dev, uint32_t handle);
 
+/* context.c */
+/* Elements of a sync list for the kernel. Errors: -EXDEV. */
+int tessera_sync_fill(struct drm_tessera_sync *sync, const struct tessera_device *dev,
+		      const struct tessera_sync *from, uint32_t count, uint32_t flags);
+
 /* sync.c */
 /* Takes over the handle on success. */
 int tessera_syncobj_wrap(struct tessera_device *dev, uint32_t handle, struct tessera_syncobj **out);

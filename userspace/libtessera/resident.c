@@ -43,26 +43,23 @@ int tessera_device_make_resident(struct tessera_device *dev, struct tessera_bo *
 				 uint32_t count, const struct tessera_sync *signal,
 				 struct tessera_residency *result)
 {
-	struct drm_tessera_sync sync = { .flags = DRM_TESSERA_SYNC_SIGNAL };
+	struct drm_tessera_sync sync;
 	struct drm_tessera_make_resident args = { 0 };
 	uint32_t *handles;
 	int ret;
 
 	if (result)
 		*result = (struct tessera_residency){ 0 };
-	if (signal && signal->obj->dev != dev)
-		return -EXDEV;
+	if (signal) {
+		ret = tessera_sync_fill(&sync, dev, signal, 1, DRM_TESSERA_SYNC_SIGNAL);
+		if (ret)
+			return ret;
+		args.syncs = (struct drm_tessera_array){ sizeof(sync), 1, (uintptr_t)&sync };
+	}
 	ret = get_handles(dev, bos, count, &handles);
 	if (ret)
 		return ret;
 	args.handles = handle_array(handles, count);
-	if (signal) {
-		sync.handle = signal->obj->handle;
-		sync.point = signal->point;
-		if (signal->point)
-			sync.flags |= DRM_TESSERA_SYNC_TIMELINE;
-		args.syncs = (struct drm_tessera_array){ sizeof(sync), 1, (uintptr_t)&sync };
-	}
 	ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_MAKE_RESIDENT, &args);
 	if (result)
 		*result = (struct tessera_residency){

@@ -46,6 +46,7 @@ struct tessera_piece;
 struct tessera_vm;
 struct tessera_context;
 struct tessera_cmdbuf;
+struct tessera_sync;
 struct tessera_syncobj;
 struct tessera_monitored;
 struct tessera_fence;
@@ -390,14 +391,23 @@ TESSERA_API int tessera_bo_unlock2(struct tessera_bo *bo);
 TESSERA_API int tessera_bo_invalidate_cache(struct tessera_bo *bo, uint64_t offset, uint64_t size);
 /*
  * tessera_bo_offer() allows the kernel to drop the contents of objects of one
- * device. @priority: DRM_TESSERA_OFFER_*. tessera_bo_reclaim() takes the
- * objects back and returns in @results whether each was kept
- * (DRM_TESSERA_RECLAIM_*). Both act on all objects or none. Errors: those of
- * the ioctls.
+ * device. @priority: DRM_TESSERA_OFFER_*. tessera_bo_decommit() offers objects
+ * and gives up their memory at once. tessera_bo_reclaim() takes objects back and
+ * returns in @results whether each was kept (DRM_TESSERA_RECLAIM_*). All act on
+ * all objects or none, and wait for no job. Errors: those of the ioctls.
  */
 TESSERA_API int tessera_bo_offer(struct tessera_bo *const *bos, uint32_t count, uint32_t priority);
+TESSERA_API int tessera_bo_decommit(struct tessera_bo *const *bos, uint32_t count);
 TESSERA_API int tessera_bo_reclaim(struct tessera_bo *const *bos, uint32_t count,
 				   uint32_t *results);
+/*
+ * The same, and begin to bring the objects back. @signal (may be NULL) is
+ * signalled when they are in place. Without objects nothing is signalled.
+ * @pending (may be NULL) receives 1 if moves are under way. Errors: also -EXDEV.
+ */
+TESSERA_API int tessera_bo_reclaim_signal(struct tessera_bo *const *bos, uint32_t count,
+					  uint32_t *results, const struct tessera_sync *signal,
+					  uint32_t *pending);
 /*
  * Wait until the object is idle, then copy to or from it through a mapping.
  * Errors: -EINVAL: outside the object; those of tessera_bo_map() and

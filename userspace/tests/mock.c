@@ -280,6 +280,7 @@ static int mock_resident(struct mock *mock, struct drm_tessera_make_resident *ar
 static int mock_offer(struct mock *mock, unsigned long request, void *arg)
 {
 	const struct drm_tessera_offer *offer = arg;
+	struct drm_tessera_reclaim *reclaim = arg;
 	/* Both structs, and their elements, begin with the same fields. */
 	uint32_t *list = (uint32_t *)(uintptr_t)offer->bos.array;
 
@@ -291,7 +292,16 @@ static int mock_offer(struct mock *mock, unsigned long request, void *arg)
 		if (request == DRM_IOCTL_TESSERA_RECLAIM)
 			list[2 * i + 1] = i % 2;
 	}
-	mock->offered = request == DRM_IOCTL_TESSERA_OFFER ? offer->priority : 0;
+	if (request == DRM_IOCTL_TESSERA_OFFER) {
+		mock->offered = offer->priority;
+		mock->offer_flags = offer->flags;
+		return 0;
+	}
+	mock->offered = 0;
+	reclaim->pending = reclaim->syncs.count;
+	if (reclaim->syncs.count)
+		mock->last_syncs[0] =
+			*(const struct drm_tessera_sync *)(uintptr_t)reclaim->syncs.array;
 	return 0;
 }
 

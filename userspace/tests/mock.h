@@ -61,6 +61,7 @@ struct mock {
 	struct drm_tessera_bo_destroy last_destroy;
 	struct drm_tessera_invalidate_cache last_flush;
 	uint32_t offered; /* priority of the last OFFER; 0 after a RECLAIM */
+	uint32_t offer_flags; /* of the last OFFER */
 	uint64_t reached; /* value of all timelines */
 	uint64_t waited; /* point of the last timeline wait */
 	uint8_t memory_at_wait[16]; /* start of memory at the last BO_WAIT */

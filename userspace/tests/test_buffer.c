@@ -121,8 +121,45 @@ static void test_offer(void **state)
 	assert_int_equal(mock->offered, 0);
 	assert_int_equal(results[0], DRM_TESSERA_RECLAIM_KEPT);
 	assert_int_equal(results[1], DRM_TESSERA_RECLAIM_DISCARDED);
+	assert_int_equal(mock->offer_flags, 0);
 	mock->fail_alloc = mock->allocs;
 	assert_int_equal(tessera_bo_offer(bos, 2, DRM_TESSERA_OFFER_LOW), -ENOMEM);
+	tessera_bo_del(bos[0]);
+	tessera_bo_del(bos[1]);
+}
+
+/* RES-12: decommit, and a reclaim that hands out a paging fence. */
+static void test_decommit(void **state)
+{
+	struct mock_device *md = *state;
+	struct mock *mock = &md->mock;
+	struct tessera_bo *bos[] = { mock_bo(md->dev, 4096), mock_bo(md->dev, 4096) };
+	uint32_t results[2] = { 7, 7 }, pending = 7;
+	struct tessera_sync signal = { .point = 3 };
+
+	assert_int_equal(tessera_syncobj_new(md->dev, 0, &signal.obj), 0);
+	assert_int_equal(tessera_bo_decommit(bos, 0), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_OFFER), 0);
+	assert_int_equal(tessera_bo_decommit(bos, 2), 0);
+	assert_int_equal(mock->offered, DRM_TESSERA_OFFER_LOW);
+	assert_int_equal(mock->offer_flags, DRM_TESSERA_OFFER_DECOMMIT);
+	assert_int_equal(tessera_bo_reclaim_signal(bos, 0, results, &signal, &pending), 0);
+	assert_int_equal(pending, 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_RECLAIM), 0);
+	assert_int_equal(tessera_bo_reclaim_signal(bos, 2, results, &signal, &pending), 0);
+	assert_int_equal(pending, 1);
+	assert_int_equal(mock->last_syncs[0].point, 3);
+	assert_int_equal(mock->last_syncs[0].flags,
+			 DRM_TESSERA_SYNC_SIGNAL | DRM_TESSERA_SYNC_TIMELINE);
+	assert_int_equal(results[1], DRM_TESSERA_RECLAIM_DISCARDED);
+	signal.point = 0;
+	assert_int_equal(tessera_bo_decommit(bos, 2), 0);
+	assert_int_equal(tessera_bo_reclaim_signal(bos, 2, results, &signal, NULL), 0);
+	assert_int_equal(mock->last_syncs[0].flags, DRM_TESSERA_SYNC_SIGNAL);
+	assert_int_equal(tessera_bo_decommit(bos, 2), 0);
+	assert_int_equal(tessera_bo_reclaim_signal(bos, 2, results, NULL, &pending), 0);
+	assert_int_equal(pending, 0);
+	tessera_syncobj_del(signal.obj);
 	tessera_bo_del(bos[0]);
 	tessera_bo_del(bos[1]);
 }
@@ -421,6 +458,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_from_user, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_destroy, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_offer, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_decommit, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_buffer_waits, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_buffer_renames, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_buffer_caches, mock_setup, mock_teardown),
