@@ -6,8 +6,12 @@
  * Each slice records the timeline points at which the jobs that use it are
  * done. A discard switches to a slice that no job uses. Waiting for a point
  * sleeps in the kernel.
+ *
+ * A buffer that has had one object too many for a while parks it: the object is
+ * offered, so that the kernel may use its memory, until the buffer grows again.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "uses.h"
 
@@ -21,6 +25,8 @@
 #define MAX_OBJECTS 64
 #define MAX_BYTES (UINT64_C(64) << 20)
 #define MIN_OBJECTS 4 /* allowed whatever their size */
+/* Rounds over all objects after which one that was idle each time is parked. */
+#define IDLE_ROUNDS 8
 
 /* A slice of an object, or a whole object. */
 struct buffer_instance {
@@ -41,6 +47,9 @@ struct tessera_buffer {
 	struct buffer_instance *instances; /* in order of creation */
 	size_t num, cap;
 	size_t current; /* the next one was discarded longest ago */
+	uint32_t rounds; /* so many in a row ended with an object to spare */
+	struct tessera_bo **parked; /* offered objects, neither locked nor mapped */
+	size_t num_parked, cap_parked;
 };
 
 /*
@@ -53,6 +62,29 @@ static int object_map(struct tessera_buffer *buffer, struct tessera_bo *bo, void
 	return buffer->lock ? tessera_bo_lock2(bo, map) : tessera_bo_map(bo, map);
 }
 
+static void object_unmap(struct tessera_buffer *buffer, struct tessera_bo *bo)
+{
+	if (buffer->lock)
+		(void)tessera_bo_unlock2(bo);
+	else
+		(void)tessera_bo_unmap(bo);
+}
+
+/* Take a parked object, or create one. */
+static int object_get(struct tessera_buffer *buffer, struct tessera_bo **out)
+{
+	uint32_t result;
+
+	while (buffer->num_parked) {
+		*out = buffer->parked[--buffer->num_parked];
+		if (!tessera_bo_reclaim(out, 1, &result))
+			return 0;
+		/* The object is lost. */
+		tessera_bo_retire(*out);
+	}
+	return tessera_bo_new(buffer->dev, &buffer->desc, out);
+}
+
 /* Add an object and its slices. */
 static int object_add(struct tessera_buffer *buffer)
 {
@@ -63,7 +95,7 @@ static int object_add(struct tessera_buffer *buffer)
 	ret = tessera_grow(buffer->dev, (void **)&buffer->instances, &buffer->cap,
 			   buffer->num + buffer->slices, sizeof(*buffer->instances));
 	if (!ret)
-		ret = tessera_bo_new(buffer->dev, &buffer->desc, &bo);
+		ret = object_get(buffer, &bo);
 	if (ret)
 		return ret;
 	ret = object_map(buffer, bo, &map);
@@ -84,9 +116,44 @@ static int object_add(struct tessera_buffer *buffer)
 
 static void object_destroy(struct tessera_buffer *buffer, struct tessera_bo *bo)
 {
-	if (buffer->lock)
-		(void)tessera_bo_unlock2(bo);
+	object_unmap(buffer, bo);
 	tessera_bo_retire(bo);
+}
+
+/* Offer an object that no job uses. Without memory it stays in use. */
+static void object_park(struct tessera_buffer *buffer, size_t which)
+{
+	struct buffer_instance *instance = &buffer->instances[which];
+	struct tessera_bo *bo = instance->bo;
+
+	if (tessera_grow(buffer->dev, (void **)&buffer->parked, &buffer->cap_parked,
+			 buffer->num_parked + 1, sizeof(*buffer->parked)))
+		return;
+	tessera_uses_fini(buffer->dev, &instance->uses);
+	memmove(instance, instance + 1, (--buffer->num - which) * sizeof(*instance));
+	buffer->current -= buffer->current > which;
+	object_unmap(buffer, bo);
+	if (tessera_bo_offer(&bo, 1, DRM_TESSERA_OFFER_LOW))
+		tessera_bo_retire(bo);
+	else
+		buffer->parked[buffer->num_parked++] = bo;
+}
+
+/*
+ * Called once in a round over all objects, after a discard. Slices are small,
+ * so objects that have several are kept.
+ */
+static void buffer_shrink(struct tessera_buffer *buffer)
+{
+	size_t next = (buffer->current + 1) % buffer->num;
+
+	if (buffer->slices > 1 || buffer->num == 1 ||
+	    tessera_uses_busy(&buffer->instances[next].uses, true)) {
+		buffer->rounds = 0;
+	} else if (++buffer->rounds == IDLE_ROUNDS) {
+		buffer->rounds = 0;
+		object_park(buffer, next);
+	}
 }
 
 int tessera_buffer_new_slices(struct tessera_device *dev, const struct tessera_bo_desc *desc,
@@ -144,6 +211,9 @@ void tessera_buffer_del(struct tessera_buffer *buffer)
 		else
 			tessera_bo_del(instance->bo);
 	}
+	while (buffer->num_parked)
+		tessera_bo_retire(buffer->parked[--buffer->num_parked]);
+	tessera_free(dev, buffer->parked);
 	tessera_free(dev, buffer->instances);
 	tessera_free(dev, buffer);
 	tessera_device_del(dev);
@@ -181,7 +251,11 @@ static int find_idle(struct tessera_buffer *buffer)
 		if (ret < 0)
 			return ret;
 		if (!ret) {
+			bool wrapped = which <= buffer->current;
+
 			buffer->current = which;
+			if (wrapped)
+				buffer_shrink(buffer);
 			return 0;
 		}
 	}

@@ -922,7 +922,9 @@ TESSERA_API int tessera_vm_phase(struct tessera_vm *vm, struct tessera_bo *const
  * synchronised by the timeline points that its jobs signal. Each lock that
  * discards switches to an object that no job uses; jobs keep theirs. A buffer
  * belongs to one thread at a time. It keeps as many objects as were in use at
- * once: at most 64 objects or 64 MiB of them, or four if they are larger.
+ * once: at most 64 objects or 64 MiB of them, or four if they are larger. An
+ * object that it has not needed for a while is offered until it needs it again,
+ * if objects have one slice.
  *
  * @desc must have DRM_TESSERA_BO_CPU_ACCESS and a linear layout, otherwise
  * -EINVAL. Other errors: those of DRM_IOCTL_TESSERA_BO_CREATE and

@@ -423,6 +423,63 @@ static void test_buffer_bounded(void **state)
 	tessera_syncobj_del(timeline);
 }
 
+/*
+ * RES-12 LOCK-29: an object that a buffer does not need any more is offered
+ * after some rounds, with no lock held, and reclaimed when the buffer grows.
+ */
+static void test_buffer_parks(void **state)
+{
+	struct mock_device *md = *state;
+	struct mock *mock = &md->mock;
+	struct tessera_bo_desc desc = desc_of(md->dev, 0);
+	struct tessera_syncobj *timeline;
+	struct tessera_buffer *buffer;
+	uint32_t discards = 0, locks;
+	void *p;
+
+	assert_int_equal(tessera_syncobj_new(md->dev, 0, &timeline), 0);
+	assert_int_equal(tessera_buffer_new(md->dev, &desc, &buffer), 0);
+	/* Three objects at a time, then one job at a time, which needs two. */
+	for (uint64_t i = 1; i <= 3; i++) {
+		assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
+		assert_int_equal(tessera_buffer_used(buffer, timeline, i, 0), 0);
+	}
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_CREATE), 3);
+	locks = mock->locks2;
+	for (uint64_t i = 4; !mock_count(mock, DRM_IOCTL_TESSERA_OFFER); i++) {
+		mock->calls = 0;
+		mock->reached = i - 2;
+		assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
+		assert_int_equal(tessera_buffer_used(buffer, timeline, i, 0), 0);
+		promise(discards++ < 100, "expected an idle object to be offered, none was");
+	}
+	assert_int_equal(mock->offered, DRM_TESSERA_OFFER_LOW);
+	assert_int_equal(mock->offer_flags, 0);
+	assert_int_equal(mock->locks2, locks - 1);
+	promise(discards >= 16, "an object is offered after %u discards", discards);
+	/* Two objects are enough for another thousand discards. */
+	for (uint64_t i = 200; i < 1200; i++) {
+		mock->calls = 0;
+		mock->reached = i - 2;
+		assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
+		assert_int_equal(tessera_buffer_used(buffer, timeline, i, 0), 0);
+		if (mock_count(mock, DRM_IOCTL_TESSERA_BO_CREATE) ||
+		    mock_count(mock, DRM_IOCTL_TESSERA_RECLAIM))
+			fail_msg("discard %u needs a third object", (unsigned int)i);
+	}
+	/* A third one is reclaimed, a fourth one is new. */
+	mock->calls = 0;
+	assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
+	assert_int_equal(tessera_buffer_used(buffer, timeline, 1200, 0), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_RECLAIM), 1);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_CREATE), 0);
+	assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_CREATE), 1);
+	tessera_buffer_del(buffer);
+	assert_int_equal(mock->locks2, 0);
+	tessera_syncobj_del(timeline);
+}
+
 static void test_buffer_bad(void **state)
 {
 	struct mock_device *md = *state;
@@ -465,6 +522,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_buffer_memory_only, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_buffer_slices, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_buffer_bounded, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_buffer_parks, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_buffer_bad, mock_setup, mock_teardown),
 	};
 
