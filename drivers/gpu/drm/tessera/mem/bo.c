@@ -511,8 +511,12 @@ int tessera_bos_lock(struct tessera_bos *bos)
 	drm_exec_init(&bos->exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES,
 		      bos->num);
 	drm_exec_until_all_locked(&bos->exec) {
-		ret = bos->first ? drm_exec_lock_obj(&bos->exec, &bos->first->tbo.base) : 0;
-		drm_exec_retry_on_contention(&bos->exec);
+		ret = 0;
+		/* drm_exec stays contended until an object is locked. */
+		if (bos->first) {
+			ret = drm_exec_lock_obj(&bos->exec, &bos->first->tbo.base);
+			drm_exec_retry_on_contention(&bos->exec);
+		}
 		for (i = 0; i < bos->num && !ret; i++)
 			ret = drm_exec_prepare_obj(&bos->exec, &bos->bos[i]->tbo.base, 1);
 		drm_exec_retry_on_contention(&bos->exec);
