@@ -495,6 +495,9 @@ static void destroyed_contexts_count(void)
 		if (rc)
 			break;
 		require(++contexts <= dev.info.max_contexts);
+		/* A process may have 256 jobs, so the first contexts stay. */
+		if (contexts + 250 <= dev.info.max_contexts)
+			continue;
 		tsr_submit(&dev, create.id, &cmd, 0, 0);
 		destroy.id = create.id;
 		require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_CONTEXT_DESTROY, &destroy));
