@@ -483,6 +483,7 @@ int tessera_bos_lookup(struct tessera_bos *bos, struct drm_file *file, const voi
 		       size_t stride, u32 num)
 {
 	bos->num = 0;
+	bos->first = NULL;
 	bos->bos = kvmalloc_array(num, sizeof(*bos->bos), GFP_KERNEL_ACCOUNT);
 	if (!bos->bos)
 		return -ENOMEM;
