@@ -483,7 +483,6 @@ int tessera_bos_lookup(struct tessera_bos *bos, struct drm_file *file, const voi
 		       size_t stride, u32 num)
 {
 	bos->num = 0;
-	bos->first = NULL;
 	bos->bos = kvmalloc_array(num, sizeof(*bos->bos), GFP_KERNEL_ACCOUNT);
 	if (!bos->bos)
 		return -ENOMEM;
@@ -500,11 +499,12 @@ int tessera_bos_lookup(struct tessera_bos *bos, struct drm_file *file, const voi
  * tessera_bos_lock() - lock the reservations of a list and reserve a fence slot
  * in each
  * @bos: the objects; an object may be listed several times
+ * @first: an object to lock before them, or NULL
  *
  * Return: 0, and the caller calls drm_exec_fini(); or -EINTR or -ENOMEM with
  * nothing locked.
  */
-int tessera_bos_lock(struct tessera_bos *bos)
+int tessera_bos_lock(struct tessera_bos *bos, struct tessera_bo *first)
 {
 	int ret = 0;
 	u32 i;
@@ -514,8 +514,8 @@ int tessera_bos_lock(struct tessera_bos *bos)
 	drm_exec_until_all_locked(&bos->exec) {
 		ret = 0;
 		/* drm_exec stays contended until an object is locked. */
-		if (bos->first) {
-			ret = drm_exec_lock_obj(&bos->exec, &bos->first->tbo.base);
+		if (first) {
+			ret = drm_exec_lock_obj(&bos->exec, &first->tbo.base);
 			drm_exec_retry_on_contention(&bos->exec);
 		}
 		for (i = 0; i < bos->num && !ret; i++)
@@ -540,8 +540,6 @@ void tessera_bos_put(struct tessera_bos *bos)
 		tessera_bo_put(bos->bos[--bos->num]);
 	kvfree(bos->bos);
 	bos->bos = NULL;
-	tessera_bo_put(bos->first);
-	bos->first = NULL;
 }
 
 /**

@@ -467,11 +467,6 @@ struct tessera_bos {
 	/** @num: elements of @bos */
 	u32 num;
 	/**
-	 * @first: an object that is locked before the others, with a reference;
-	 * or NULL
-	 */
-	struct tessera_bo *first;
-	/**
 	 * @exec: holds their reservations from tessera_bos_lock() to
 	 * drm_exec_fini()
 	 */
@@ -598,7 +593,7 @@ static inline struct tessera_bo *tessera_bo_lookup(struct drm_file *file, u32 ha
 
 int tessera_bos_lookup(struct tessera_bos *bos, struct drm_file *file, const void *list,
 		       size_t stride, u32 num);
-int tessera_bos_lock(struct tessera_bos *bos);
+int tessera_bos_lock(struct tessera_bos *bos, struct tessera_bo *first);
 void tessera_bos_put(struct tessera_bos *bos);
 
 int tessera_bo_init_registry(struct tessera_device *tdev);

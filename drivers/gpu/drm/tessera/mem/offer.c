@@ -85,7 +85,7 @@ static bool set_names_twice(struct tessera_bos *set)
 static int set_begin(struct tessera_bos *set, struct drm_file *file, const void *list,
 		     size_t stride, u32 num)
 {
-	int ret = tessera_bos_lookup(set, file, list, stride, num) ?: tessera_bos_lock(set);
+	int ret = tessera_bos_lookup(set, file, list, stride, num) ?: tessera_bos_lock(set, NULL);
 
 	if (!ret && set_names_twice(set)) {
 		drm_exec_fini(&set->exec);

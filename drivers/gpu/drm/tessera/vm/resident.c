@@ -433,11 +433,11 @@ static int make_locked(struct make *make)
 	return ret;
 }
 
-static int make_once(struct make *make)
+static int make_once(struct make *make, struct tessera_bo *first)
 {
 	int ret, idx;
 
-	ret = tessera_bos_lock(&make->bos);
+	ret = tessera_bos_lock(&make->bos, first);
 	if (ret)
 		return ret;
 	/*
@@ -463,16 +463,17 @@ static noinline_for_stack int make_round(struct make *make, const struct tessera
 {
 	struct tessera_quota *work = &make->set->account->process->work;
 	struct tessera_device *tdev = make->set->tdev;
-	u64 start = get_jiffies_64();
-	long bytes;
-	int ret;
-
 	/*
 	 * The last round found this object in the way, locked by another
 	 * thread. Lock it first, because its client may have a thread that
 	 * waits for its reservation each time another one releases it.
 	 */
-	swap(make->bos.first, make->rules.contended);
+	struct tessera_bo *first = make->rules.contended;
+	u64 start = get_jiffies_64();
+	long bytes;
+	int ret;
+
+	make->rules.contended = NULL;
 	tessera_victims_clear(&make->rules);
 	ret = make_collect(make, asked);
 	bytes = min(make->bos.num, TESSERA_ROUND_MOVES) * TESSERA_MOVE_BYTES;
@@ -484,11 +485,12 @@ static noinline_for_stack int make_round(struct make *make, const struct tessera
 	make->patience += get_jiffies_64() - start;
 	ret = tessera_work_begin(tdev);
 	if (!ret)
-		ret = tessera_work_end(tdev, make_once(make));
+		ret = tessera_work_end(tdev, make_once(make, first));
 	tessera_quota_leave(work, bytes);
 
 out_put:
 	tessera_bos_put(&make->bos);
+	tessera_bo_put(first);
 	return ret;
 }
 
@@ -689,7 +691,7 @@ int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles,
 	int ret;
 
 	ret = tessera_bos_lookup(&asked, set->file, handles, sizeof(*handles), num) ?:
-	      tessera_bos_lock(&asked);
+	      tessera_bos_lock(&asked, NULL);
 	if (!ret) {
 		ret = evict_check(set, asked.bos, num, unwritten);
 		if (!ret)
