@@ -304,26 +304,6 @@ void tessera_ring_preempt(struct tessera_ring *ring, u32 save)
 }
 
 /**
- * tessera_ring_saved() - read what an engine has saved
- * @ring: the ring; the engine is preempted
- * @save: the save area of the request
- * @saved: filled in
- */
-void tessera_ring_saved(struct tessera_ring *ring, u32 save, struct tessera_ring_saved *saved)
-{
-	struct tessera_save *area = ring->saves[save];
-	u32 head;
-
-	/* The device writes the area before its status. */
-	dma_rmb();
-	head = le32_to_cpu(READ_ONCE(area->head));
-	saved->slot = head / TESSERA_RING_SLOT_BYTES;
-	saved->begun = le32_to_cpu(READ_ONCE(area->magic)) == TSR_SAVE_JOB &&
-		       head % TESSERA_RING_SLOT_BYTES;
-	saved->active_ns = saved->begun ? le64_to_cpu(READ_ONCE(area->active_ns)) : 0;
-}
-
-/**
  * tessera_ring_has_saved() - ask whether a save area has a job to resume
  * @ring: the ring; the engine is stopped
  * @save: the save area
@@ -332,9 +312,27 @@ void tessera_ring_saved(struct tessera_ring *ring, u32 save, struct tessera_ring
  */
 bool tessera_ring_has_saved(struct tessera_ring *ring, u32 save)
 {
+	/* The device writes the area before its status. */
 	dma_rmb();
 
 	return le32_to_cpu(READ_ONCE(ring->saves[save]->magic)) == TSR_SAVE_JOB;
+}
+
+/**
+ * tessera_ring_saved() - read what an engine has saved
+ * @ring: the ring; the engine is preempted
+ * @save: the save area of the request
+ * @saved: filled in
+ */
+void tessera_ring_saved(struct tessera_ring *ring, u32 save, struct tessera_ring_saved *saved)
+{
+	struct tessera_save *area = ring->saves[save];
+	bool begun = tessera_ring_has_saved(ring, save);
+	u32 head = le32_to_cpu(READ_ONCE(area->head));
+
+	saved->slot = head / TESSERA_RING_SLOT_BYTES;
+	saved->begun = begun && head % TESSERA_RING_SLOT_BYTES;
+	saved->active_ns = saved->begun ? le64_to_cpu(READ_ONCE(area->active_ns)) : 0;
 }
 
 /**

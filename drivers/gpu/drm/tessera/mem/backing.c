@@ -675,9 +675,7 @@ static unsigned long backing_empty(struct tessera_bo *bo, struct tessera_backing
 	return backing->base.num_pages;
 }
 
-/*
- * Drops the bytes that TTM has swapped out.
- */
+/* Drops the bytes that TTM has swapped out. */
 static void backing_drop_swapped(struct ttm_tt *tt)
 {
 	if (!(tt->page_flags & TTM_TT_FLAG_SWAPPED))
