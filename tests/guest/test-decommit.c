@@ -29,25 +29,6 @@ static int offer(struct tsr_device *dev, const struct tsr_bo *bo)
 	return __tsr_offer(dev->fd, &bo->handle, 1, low);
 }
 
-/* Return DRM_TESSERA_RECLAIM_*. */
-static uint32_t reclaim(struct tsr_device *dev, const struct tsr_bo *bo)
-{
-	uint32_t result = 77;
-
-	require_ok(__tsr_reclaim(dev->fd, &bo->handle, &result, 1));
-	return result;
-}
-
-static struct tsr_bo patterned(struct tsr_device *dev, uint32_t ctx, uint32_t set, uint32_t key)
-{
-	struct tsr_bo bo = tsr_bo_new(dev, BYTES, set, cpu);
-
-	tsr_bo_map(dev, &bo);
-	tsr_pattern_write(&bo, key);
-	tsr_gpu_touch(dev, ctx, &bo);
-	return bo;
-}
-
 /* ---- decommit ------------------------------------------------------------ */
 
 /* Sizes that no other object has, so that debugfs shows which object it is. */
@@ -138,8 +119,8 @@ static void decommit_idle(void)
 	for (uint32_t i = 0; i < 6; i++)
 		tsr_wait_for(!has_pages(&bos[i]));
 	for (uint32_t i = 0; i < 5; i++)
-		require_eq(reclaim(&dev, &bos[i]), DRM_TESSERA_RECLAIM_DISCARDED);
-	require_eq(reclaim(&dev, &bos[5]), DRM_TESSERA_RECLAIM_KEPT);
+		require_eq(tsr_reclaim(&dev, &bos[i]), DRM_TESSERA_RECLAIM_DISCARDED);
+	require_eq(tsr_reclaim(&dev, &bos[5]), DRM_TESSERA_RECLAIM_KEPT);
 	tsr_bo_map(&dev, &bos[5]);
 	for (uint32_t i = 0; i < 6; i++)
 		check_new(&dev, ctx, &bos[i], vis | gart);
@@ -183,7 +164,7 @@ static void decommit_behind_job(void)
 	for (uint32_t i = 0; i < CROWD / 2; i++)
 		tsr_wait_for(!has_pages(&bos[i]));
 	for (uint32_t i = 0; i < CROWD / 2; i++)
-		require_eq(reclaim(&dev, &bos[i]), DRM_TESSERA_RECLAIM_DISCARDED);
+		require_eq(tsr_reclaim(&dev, &bos[i]), DRM_TESSERA_RECLAIM_DISCARDED);
 	check_new(&dev, ctx, &bos[0], gart);
 	tsr_held_close(&held);
 	tsr_close(&other);
@@ -214,7 +195,7 @@ static void decommit_busy_memory(void)
 	decommit(&dev, bos, CROWD);
 	for (uint32_t i = 0; i < CROWD; i++) {
 		require(!has_pages(&bos[i]));
-		require_eq(reclaim(&dev, &bos[i]), DRM_TESSERA_RECLAIM_DISCARDED);
+		require_eq(tsr_reclaim(&dev, &bos[i]), DRM_TESSERA_RECLAIM_DISCARDED);
 	}
 	tsr_trace_start("destroy", NULL);
 	tsr_bo_free(&other, &theirs);
@@ -246,7 +227,7 @@ static void decommit_undone(void)
 	}
 	decommit(&dev, bos, ARRAY_SIZE(bos));
 	for (uint32_t i = 0; i < 3; i++)
-		require_eq(reclaim(&dev, &bos[i]), DRM_TESSERA_RECLAIM_KEPT);
+		require_eq(tsr_reclaim(&dev, &bos[i]), DRM_TESSERA_RECLAIM_KEPT);
 	tsr_held_fill(&held, &bos[1], 16, 0x88);
 	require_ok(offer(&dev, &bos[1]));
 	tsr_held_fill(&held, &bos[2], 16, 0x88);
@@ -255,10 +236,10 @@ static void decommit_undone(void)
 	tsr_wait_for(!has_pages(&bos[3]));
 	tsr_wait_for(!has_pages(&bos[2]));
 	tsr_words_check(bos[0].map, bos[0].size / 4, 0x77);
-	require_eq(reclaim(&dev, &bos[1]), DRM_TESSERA_RECLAIM_KEPT);
+	require_eq(tsr_reclaim(&dev, &bos[1]), DRM_TESSERA_RECLAIM_KEPT);
 	tsr_words_check(bos[1].map, 16, 0x88);
-	require_eq(reclaim(&dev, &bos[2]), DRM_TESSERA_RECLAIM_DISCARDED);
-	require_eq(reclaim(&dev, &bos[3]), DRM_TESSERA_RECLAIM_DISCARDED);
+	require_eq(tsr_reclaim(&dev, &bos[2]), DRM_TESSERA_RECLAIM_DISCARDED);
+	require_eq(tsr_reclaim(&dev, &bos[3]), DRM_TESSERA_RECLAIM_DISCARDED);
 	tsr_held_close(&held);
 	tsr_close(&dev);
 }
@@ -285,7 +266,8 @@ static void reclaim_pending(void)
 	struct tsr_held held = tsr_held_open(&dev);
 	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_bit(tsr_seg_gart(&dev)), pending;
 	uint32_t sync = tsr_syncobj_new(&dev), done = tsr_syncobj_new(&dev);
-	struct tsr_bo bo = patterned(&dev, ctx, gart, 3), dst = tsr_bo_new(&dev, BYTES, gart, cpu);
+	struct tsr_bo bo = tsr_bo_patterned(&dev, ctx, BYTES, gart, 3);
+	struct tsr_bo dst = tsr_bo_new(&dev, BYTES, gart, cpu);
 	struct tsr_cmd cmd;
 
 	tsr_bo_map(&dev, &dst);
@@ -320,8 +302,9 @@ static void reclaim_brings_back(void)
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), vis = tsr_bit(tsr_seg_visible(&dev));
 	uint32_t id = tsr_seg_visible(&dev)->id, sync = tsr_syncobj_new(&dev), num, word;
-	struct tsr_bo kept = patterned(&dev, ctx, vis, 1), lost = patterned(&dev, ctx, vis, 2);
-	struct tsr_bo out = patterned(&dev, ctx, vis, 3), bos[MAX_OBJECTS];
+	struct tsr_bo kept = tsr_bo_patterned(&dev, ctx, BYTES, vis, 1);
+	struct tsr_bo lost = tsr_bo_patterned(&dev, ctx, BYTES, vis, 2);
+	struct tsr_bo out = tsr_bo_patterned(&dev, ctx, BYTES, vis, 3), bos[MAX_OBJECTS];
 
 	tsr_gpu_fill(&dev, ctx, &lost, 0x5555);
 	require_ok(offer(&dev, &lost));
@@ -339,7 +322,7 @@ static void reclaim_brings_back(void)
 	require_eq(word, 0);
 	num = (uint32_t)(tsr_seg_visible(&dev)->size / BYTES) - 2;
 	for (uint32_t i = 0; i < num; i++)
-		bos[i] = patterned(&dev, ctx, vis, 10 + i);
+		bos[i] = tsr_bo_patterned(&dev, ctx, BYTES, vis, 10 + i);
 	require_eq(reclaim_behind(&dev, &out, sync, NULL), DRM_TESSERA_RECLAIM_KEPT);
 	require_eq(tsr_bo_info(&dev, &out).segment, 0);
 	require_eq(tsr_syncobj_status(&dev, sync), 0);
@@ -471,7 +454,7 @@ static void spare_instances(uint32_t flags, uint32_t copied)
 	struct tsr_trace trace;
 	uint64_t bytes;
 
-	bos[0] = patterned(&dev, ctx, vis, 1);
+	bos[0] = tsr_bo_patterned(&dev, ctx, BYTES, vis, 1);
 	tsr_bo_unmap(&bos[0]);
 	tsr_held_fill(&held, &bos[0], WORDS, bos[0].handle);
 	for (uint32_t i = 1; i < ARRAY_SIZE(bos); i++)

@@ -34,25 +34,6 @@ static int offer(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t prior
 	return __tsr_offer(dev->fd, &bo->handle, 1, priority);
 }
 
-/* Return DRM_TESSERA_RECLAIM_*. */
-static uint32_t reclaim(struct tsr_device *dev, const struct tsr_bo *bo)
-{
-	uint32_t result = 77;
-
-	require_ok(__tsr_reclaim(dev->fd, &bo->handle, &result, 1));
-	return result;
-}
-
-static struct tsr_bo patterned(struct tsr_device *dev, uint32_t ctx, uint32_t set, uint32_t key)
-{
-	struct tsr_bo bo = tsr_bo_new(dev, BYTES, set, cpu);
-
-	tsr_bo_map(dev, &bo);
-	tsr_pattern_write(&bo, key);
-	tsr_gpu_touch(dev, ctx, &bo);
-	return bo;
-}
-
 /*
  * Fill the visible segment with resident objects, leaving space for @left more.
  */
@@ -63,7 +44,7 @@ static uint32_t fill_segment(struct tsr_device *dev, uint32_t ctx, uint32_t left
 	uint32_t num = (uint32_t)(vis->size / BYTES) - left;
 
 	for (uint32_t i = 0; i < num; i++)
-		bos[i] = patterned(dev, ctx, tsr_bit(vis), keys + i);
+		bos[i] = tsr_bo_patterned(dev, ctx, BYTES, tsr_bit(vis), keys + i);
 	return num;
 }
 
@@ -78,10 +59,10 @@ static void kept_without_pressure(void)
 	uint32_t vis = tsr_bit(tsr_seg_visible(&dev)), handles[4], results[4];
 	struct tsr_bo bos[4];
 
-	bos[0] = patterned(&dev, ctx, vis, 0);
-	bos[1] = patterned(&dev, ctx, gart, 1);
+	bos[0] = tsr_bo_patterned(&dev, ctx, BYTES, vis, 0);
+	bos[1] = tsr_bo_patterned(&dev, ctx, BYTES, gart, 1);
 	/* in no segment */
-	bos[2] = patterned(&dev, ctx, gart, 2);
+	bos[2] = tsr_bo_patterned(&dev, ctx, BYTES, gart, 2);
 	tsr_evict_set(gart);
 	tsr_gpu_touch(&dev, ctx, &bos[1]);
 	/* never used */
@@ -124,10 +105,10 @@ static void dropped_for_space(void)
 	tsr_gpu_fill(&dev, ctx, last, 0x4444);
 	tsr_trace_start("offer", "evict", "paging_op", "reclaim", NULL);
 	require_ok(offer(&dev, last, high));
-	more = patterned(&dev, ctx, vis, 50);
+	more = tsr_bo_patterned(&dev, ctx, BYTES, vis, 50);
 	require_eq(tsr_bo_info(&dev, last).segment, 0);
 	require_eq(tsr_bo_info(&dev, &more).segment, tsr_seg_visible(&dev)->id);
-	require_eq(reclaim(&dev, last), DRM_TESSERA_RECLAIM_DISCARDED);
+	require_eq(tsr_reclaim(&dev, last), DRM_TESSERA_RECLAIM_DISCARDED);
 	trace = tsr_trace_stop();
 	id = (uint32_t)tsr_event_u64(tsr_trace_next(&trace, "offer", NULL), "bo");
 	require_eq(tsr_trace_count(&trace, "evict"), 1);
@@ -155,14 +136,14 @@ static void lost_reads_as_zero(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), vis = tsr_bit(tsr_seg_visible(&dev));
-	struct tsr_bo bo = patterned(&dev, ctx, vis, 1);
+	struct tsr_bo bo = tsr_bo_patterned(&dev, ctx, BYTES, vis, 1);
 	uint32_t words[64];
 
 	for (uint32_t round = 0; round < 3; round++) {
 		tsr_gpu_fill(&dev, ctx, &bo, 0x5555);
 		require_ok(offer(&dev, &bo, normal));
 		tsr_evict_set(vis);
-		require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_DISCARDED);
+		require_eq(tsr_reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_DISCARDED);
 		if (round == 1)
 			tsr_words_check(bo.map, WORDS, 0);
 		tsr_gpu_read(&dev, ctx, &bo, 640 * round, 64, words);
@@ -175,7 +156,7 @@ static void lost_reads_as_zero(void)
 	tsr_gpu_touch(&dev, ctx, &bo);
 	require_ok(offer(&dev, &bo, normal));
 	tsr_evict_set(vis);
-	require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);
+	require_eq(tsr_reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);
 	tsr_pattern_check(&bo, 7);
 	tsr_close(&dev);
 }
@@ -193,7 +174,7 @@ static void by_priority(void)
 	for (uint32_t i = 0; i < ARRAY_SIZE(priorities); i++)
 		require_ok(offer(&dev, &bos[i], priorities[i]));
 	for (uint32_t i = 0; i < ARRAY_SIZE(order); i++) {
-		patterned(&dev, ctx, vis, 100 + i);
+		tsr_bo_patterned(&dev, ctx, BYTES, vis, 100 + i);
 		for (uint32_t k = 0; k < ARRAY_SIZE(order); k++)
 			require_eq(tsr_bo_info(&dev, &bos[order[k]]).segment == 0, k <= i);
 	}
@@ -211,8 +192,8 @@ static void reclaimed_is_one_of_many(void)
 	uint32_t num = fill_segment(&dev, ctx, 0, 1, bos);
 
 	require_ok(offer(&dev, &bos[num - 1], low));
-	require_eq(reclaim(&dev, &bos[num - 1]), DRM_TESSERA_RECLAIM_KEPT);
-	patterned(&dev, ctx, vis, 100);
+	require_eq(tsr_reclaim(&dev, &bos[num - 1]), DRM_TESSERA_RECLAIM_KEPT);
+	tsr_bo_patterned(&dev, ctx, BYTES, vis, 100);
 	for (uint32_t i = 0; i < num; i++)
 		require_eq(tsr_bo_info(&dev, &bos[i]).segment == 0, i == 0);
 	tsr_pattern_check(&bos[num - 1], num);
@@ -241,7 +222,7 @@ static void behind_jobs(void)
 	tsr_cmd_fini(&cmd);
 	require_err(__tsr_syncobj_wait(dev.fd, sync, 0, 0), -ETIME);
 	/* The object can be reclaimed and used at once. */
-	require_eq(reclaim(&dev, &bos[num - 1]), DRM_TESSERA_RECLAIM_DISCARDED);
+	require_eq(tsr_reclaim(&dev, &bos[num - 1]), DRM_TESSERA_RECLAIM_DISCARDED);
 	require(tsr_held_waits(&held));
 	tsr_held_go(&held);
 	tsr_words_check(dst.map, WORDS, 0x77);
@@ -263,7 +244,7 @@ static void dropped_for_the_kernel(void)
 	char *allocations;
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
-		bos[i] = patterned(&dev, ctx, gart, i);
+		bos[i] = tsr_bo_patterned(&dev, ctx, BYTES, gart, i);
 	/* Keep one object in the segment. */
 	tsr_evict_set(gart);
 	tsr_gpu_touch(&dev, ctx, &bos[3]);
@@ -281,7 +262,7 @@ static void dropped_for_the_kernel(void)
 	trace = tsr_trace_stop();
 	require_eq(tsr_trace_count(&trace, "offer_drop"), 2);
 	tsr_trace_free(&trace);
-	require_msg(reclaim(&dev, &bos[1]) == DRM_TESSERA_RECLAIM_DISCARDED,
+	require_msg(tsr_reclaim(&dev, &bos[1]) == DRM_TESSERA_RECLAIM_DISCARDED,
 		    "expected a reclaim to report discarded contents, it reports them as kept");
 	tsr_words_check(bos[1].map, WORDS, 0);
 	tsr_pattern_write(&bos[1], 11);
@@ -302,7 +283,7 @@ static void kept_while_used(void)
 	struct tsr_device dev = tsr_open();
 	struct tsr_held held = tsr_held_open(&dev);
 	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_bit(tsr_seg_gart(&dev));
-	struct tsr_bo bo = patterned(&dev, ctx, gart, 3);
+	struct tsr_bo bo = tsr_bo_patterned(&dev, ctx, BYTES, gart, 3);
 
 	tsr_held_fill(&held, &bo, WORDS, 0x77);
 	require_ok(offer(&dev, &bo, low));
@@ -310,7 +291,7 @@ static void kept_while_used(void)
 	for (uint32_t i = 0; i < 50; i++)
 		require(!tsr_write_file("/proc/sys/vm/drop_caches", "2"));
 	require(tsr_held_waits(&held));
-	require_msg(reclaim(&dev, &bo) == DRM_TESSERA_RECLAIM_KEPT,
+	require_msg(tsr_reclaim(&dev, &bo) == DRM_TESSERA_RECLAIM_KEPT,
 		    "expected the contents to be kept, they were dropped while a job uses them");
 	tsr_held_go(&held);
 	tsr_words_check(bo.map, WORDS, 0x77);
@@ -323,7 +304,7 @@ static void swapped_is_kept(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_bit(tsr_seg_gart(&dev));
-	struct tsr_bo bo = patterned(&dev, ctx, gart, 3);
+	struct tsr_bo bo = tsr_bo_patterned(&dev, ctx, BYTES, gart, 3);
 
 	require_ok(offer(&dev, &bo, normal));
 	/* The object has left the aperture, and only an idle one is swapped out. */
@@ -331,7 +312,7 @@ static void swapped_is_kept(void)
 	require(tsr_swap_out_objects() > 0);
 	for (uint32_t i = 0; i < 10; i++)
 		require(!tsr_write_file("/proc/sys/vm/drop_caches", "2"));
-	require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);
+	require_eq(tsr_reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);
 	tsr_pattern_check(&bo, 3);
 	tsr_close(&dev);
 }
@@ -343,12 +324,12 @@ static void reclaimed_is_swapped(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), vis = tsr_bit(tsr_seg_visible(&dev));
-	struct tsr_bo bo = patterned(&dev, ctx, vis, 1);
+	struct tsr_bo bo = tsr_bo_patterned(&dev, ctx, BYTES, vis, 1);
 
 	tsr_gpu_fill(&dev, ctx, &bo, 0x5555);
 	require_ok(offer(&dev, &bo, normal));
 	tsr_evict_set(vis);
-	require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_DISCARDED);
+	require_eq(tsr_reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_DISCARDED);
 	tsr_pattern_write(&bo, 2);
 	tsr_bo_wait(&dev, &bo);
 	require(tsr_swap_out_objects() >= (long)(bo.size / 4096));
@@ -366,7 +347,7 @@ static void refused_while_offered(void)
 	uint32_t vm = tsr_vm_new(&dev);
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(sets); i++) {
-		struct tsr_bo bo = patterned(&dev, ctx, sets[i], i);
+		struct tsr_bo bo = tsr_bo_patterned(&dev, ctx, BYTES, sets[i], i);
 		struct drm_tessera_vm_bind_op map = {
 			.op = DRM_TESSERA_VM_BIND_MAP,
 			.handle = bo.handle,
@@ -391,7 +372,7 @@ static void refused_while_offered(void)
 			    "expected SIGBUS, the process can still access an offered object");
 		require(tsr_proc_mem_read(bo.map, &word, 4) < 0);
 		require(tsr_proc_mem_write(bo.map, &word, 4) < 0);
-		require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);
+		require_eq(tsr_reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);
 		tsr_pattern_check(&bo, i);
 		require_ok(__tsr_submit_use(&dev, ctx, &bo, false));
 		require_ok(__tsr_vm_bind(dev.fd, vm, &map, 1, 0, 0));
@@ -572,7 +553,7 @@ static void offered_meanwhile(void)
 		caller_wait(&holder, round);
 		caller_wait(&bringer, round);
 		away += !tsr_bo_info(&dev, &bo).segment;
-		reclaim(&dev, &bo);
+		tsr_reclaim(&dev, &bo);
 		require_ok(__tsr_bring_back(&dev, NULL));
 		require(tsr_bo_info(&dev, &bo).segment);
 	}

@@ -185,6 +185,14 @@ int __tsr_reclaim(int fd, const uint32_t *handles, uint32_t *results, uint32_t n
 	return __tsr_reclaim_behind(fd, handles, results, num, 0, NULL);
 }
 
+uint32_t tsr_reclaim(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	uint32_t result = 77;
+
+	require_ok(__tsr_reclaim(dev->fd, &bo->handle, &result, 1));
+	return result;
+}
+
 int __tsr_reclaim_behind(int fd, const uint32_t *handles, uint32_t *results, uint32_t num,
 			 uint32_t sync, uint32_t *pending)
 {

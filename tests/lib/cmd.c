@@ -419,6 +419,17 @@ void tsr_gpu_touch(struct tsr_device *dev, uint32_t context, const struct tsr_bo
 	tsr_cmd_fini(&cmd);
 }
 
+struct tsr_bo tsr_bo_patterned(struct tsr_device *dev, uint32_t context, uint64_t size,
+			       uint32_t set, uint32_t key)
+{
+	struct tsr_bo bo = tsr_bo_new(dev, size, set, DRM_TESSERA_BO_CPU_ACCESS);
+
+	tsr_bo_map(dev, &bo);
+	tsr_pattern_write(&bo, key);
+	tsr_gpu_touch(dev, context, &bo);
+	return bo;
+}
+
 void tsr_cmd_blit_rows(struct tsr_cmd *cmd, uint32_t slot, const struct tsr_bo *bo)
 {
 	const struct tsr_surface surface = {

@@ -111,6 +111,8 @@ int __tsr_bo_close(int fd, uint32_t handle);
 int __tsr_offer(int fd, const uint32_t *handles, uint32_t num, uint32_t priority);
 int __tsr_decommit(int fd, const uint32_t *handles, uint32_t num); /* OFFER_DECOMMIT */
 int __tsr_reclaim(int fd, const uint32_t *handles, uint32_t *results, uint32_t num);
+/* Returns DRM_TESSERA_RECLAIM_*. */
+uint32_t tsr_reclaim(struct tsr_device *dev, const struct tsr_bo *bo);
 /* @sync: a binary syncobj for the paging fence. @pending may be NULL. */
 int __tsr_reclaim_behind(int fd, const uint32_t *handles, uint32_t *results, uint32_t num,
 			 uint32_t sync, uint32_t *pending);
@@ -270,6 +272,9 @@ void tsr_gpu_read(struct tsr_device *dev, uint32_t context, const struct tsr_bo 
 void tsr_gpu_blit(struct tsr_device *dev, uint32_t context);
 /* Has the GPU use the object, which makes it resident. */
 void tsr_gpu_touch(struct tsr_device *dev, uint32_t context, const struct tsr_bo *bo);
+/* A new object with CPU access, in @set, with a pattern, that a job has used. */
+struct tsr_bo tsr_bo_patterned(struct tsr_device *dev, uint32_t context, uint64_t size,
+			       uint32_t set, uint32_t key);
 /*
  * Evicts every idle object of a segment, by making an object as large as the
  * segment resident. Frees that object again.
