@@ -233,6 +233,16 @@ static void wait_for_picture(TsrTest *t, Viewer *v, int64_t pictures)
              got, pictures);
 }
 
+/* Ask for a picture, and for a second one before there is time for it. */
+static void ask_for_late_picture(TsrTest *t, Viewer *v, TsrHead *h)
+{
+    tsr_head_on(h, t, 0, 64, 40);
+    tsr_qom_set(t, "x-picture-us", PICTURE_NS / 1000);
+    ask_for_picture(v);
+    wait_for_picture(t, v, 1);
+    ask_for_picture(v);
+}
+
 /*
  * A picture for a viewer waits until there is time for one. A reset of the
  * device gives no time.
@@ -243,11 +253,7 @@ static void test_late(void)
     TsrTest *t = start_with_viewer(&v);
     TsrHead h;
 
-    tsr_head_on(&h, t, 0, 64, 40);
-    tsr_qom_set(t, "x-picture-us", PICTURE_NS / 1000);
-    ask_for_picture(&v);
-    wait_for_picture(t, &v, 1);
-    ask_for_picture(&v);
+    ask_for_late_picture(t, &v, &h);
     qtest_clock_step(t->qts, PICTURE_NS - 1);
     expect_no_picture(&v, "before there was time for it");
     qtest_clock_step(t->qts, 1);
@@ -272,11 +278,7 @@ static void test_late_end(void)
     TsrTest *t = start_with_viewer(&v);
     TsrHead h;
 
-    tsr_head_on(&h, t, 0, 64, 40);
-    tsr_qom_set(t, "x-picture-us", PICTURE_NS / 1000);
-    ask_for_picture(&v);
-    wait_for_picture(t, &v, 1);
-    ask_for_picture(&v);
+    ask_for_late_picture(t, &v, &h);
     command(v.hmp, "stop\n");
     wait_for_picture(t, &v, 2);
     command(v.hmp, "cont\n");
