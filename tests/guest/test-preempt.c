@@ -630,10 +630,11 @@ static void no_answer(void)
 	bystander = tsr_context_prio(&s.dev, DRM_TESSERA_PRIORITY_LOW);
 	/*
 	 * The engine has a third of the job timeout to answer. The rest is so
-	 * long that a busy machine makes no difference. The job takes longer.
+	 * long that a busy machine makes no difference. The job writes a
+	 * terabyte, which takes longer on any machine.
 	 */
 	tsr_job_timeout("20000");
-	fills(&cmd, &s.work, fills_in(&s, 40000), 7);
+	fills(&cmd, &s.work, (uint32_t)(MiB(1 << 20) / BYTES), 7);
 	sync = begin_long(&s, &cmd);
 	queued = tsr_syncobj_new(&s.dev);
 	tsr_submit(&s.dev, bystander, &one, 0, queued);
