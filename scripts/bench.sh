@@ -22,7 +22,7 @@ groups=(
 	"vram-size=1M,vram-hidden-size=32M,gart-size=32M,preemption=on: stall_split_preempt stall_queue preempt_latency"
 	"vram-size=1M,vram-hidden-size=4M,gart-size=32M,x-render-delay-us=100000,preemption=on: client_memory"
 	"vram-size=1M,vram-hidden-size=4M,gart-size=32M,x-render-delay-us=100000,preemption=off: long_queue"
-	"preemption=on,x-render-delay-us=1000000: destroy_scaling submit_many_fences"
+	"preemption=on,x-render-delay-us=200000: destroy_scaling submit_many_fences"
 	"vram-size=8M,vram-hidden-size=16M: vm_clean_evict"
 	"vram-size=4M,vram-hidden-size=256M: many_objects kill_submit"
 	"vram-size=4M,vram-hidden-size=264M: evict_many_blocks"

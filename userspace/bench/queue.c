@@ -20,10 +20,11 @@
 #define OBJECTS 1000
 #define LISTS 15 /* submissions that list all objects */
 /*
- * Objects that one job writes, so that a process has fewer unfinished jobs than
- * the limit.
+ * Objects that one job writes. The jobs of two rounds together stay below the
+ * limit of unfinished jobs of a process, at which the submissions measured would
+ * wait.
  */
-#define WRITTEN 5
+#define WRITTEN 10
 
 static struct tessera_bo *bos[OBJECTS];
 static uint32_t handles[OBJECTS];
