@@ -379,6 +379,69 @@ static void reclaim_in_vm(void)
 	tsr_close(&dev);
 }
 
+/* A private object of the VM that the CPU has patterned, mapped and listed. */
+static struct tsr_bo private_new(struct tsr_vm *vm, uint32_t which, uint64_t at)
+{
+	struct drm_tessera_bo_create args = {
+		.size = odd_size(which),
+		.supported = tsr_bit(tsr_seg_visible(vm->dev)),
+		.flags = DRM_TESSERA_BO_VM_PRIVATE | cpu,
+		.vm = vm->id,
+	};
+	struct tsr_bo bo = { .size = args.size };
+
+	require_ok(__tsr_bo_create(vm->dev->fd, &args));
+	bo.handle = args.handle;
+	tsr_bo_map(vm->dev, &bo);
+	tsr_pattern_write(&bo, which);
+	tsr_vm_map(vm->dev, vm->id, &bo, 0, at, bo.size, 0);
+	tsr_make_resident(vm->dev, &bo, 1);
+	tsr_vm_fill(vm, at, bo.size, 0x5555);
+	return bo;
+}
+
+/*
+ * The shrinker takes the pages of offered objects while nothing uses them. The
+ * objects are reclaimed while another object of the VM moves, so that their
+ * reservation is busy. They must read as zero all the same.
+ */
+static void reclaim_while_others_move(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_bo bos[16], mover = private_new(&vm, 40, 0x100000000ull);
+	uint32_t done = tsr_syncobj_new(&dev);
+	struct tsr_cmd cmd;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		bos[i] = private_new(&vm, i, 0x200000000ull + MiB(i));
+	tsr_evict_set(tsr_bit(tsr_seg_visible(&dev)));
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		tsr_bo_wait(&dev, &bos[i]);
+		require_ok(offer(&dev, &bos[i]));
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		tsr_wait_for(!tsr_write_file("/proc/sys/vm/drop_caches", "2") &&
+			     !has_pages(&bos[i]));
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 8);
+	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	tsr_make_resident(&dev, &mover, 1);
+	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), held.gate, done));
+	/* It leaves its page tables behind the held job. */
+	tsr_vm_unmap(&dev, vm.id, 0x100000000ull, mover.size);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		require_eq(tsr_reclaim(&dev, &bos[i]), DRM_TESSERA_RECLAIM_DISCARDED);
+	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		tsr_words_check(bos[i].map, bos[i].size / 4, 0);
+	tsr_cmd_fini(&cmd);
+	tsr_held_close(&held);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
 static void reclaim_bad_syncs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -502,6 +565,8 @@ static const struct tap_test tests[] = {
 	{ "RES-12 MODEL-16 reclaim behind a paging fence", reclaim_pending, 0, 0 },
 	{ "RES-12 reclaim brings objects back", reclaim_brings_back, 0, 0 },
 	{ "RES-12 MODEL-16 decommit and reclaim in a VM", reclaim_in_vm, 0, 0 },
+	{ "RES-12 pages dropped under pressure come back as zero", reclaim_while_others_move, 0,
+	  0 },
 	{ "RES-12 bad syncs of a reclaim", reclaim_bad_syncs, 0, 0 },
 	{ "RES-12 LOCK-29 spare instances are dropped", spare_is_dropped, 0, 0 },
 	{ "RES-12 LOCK-29 instances are kept without REUSE", kept_without_reuse, 0, 0 },

@@ -778,6 +778,8 @@ static unsigned long backing_shrink_disposable(struct tessera_bo *bo,
 		return 0;
 	if (tessera_bo_is_offered(bo)) {
 		bo->offer.lost = true;
+		/* Pages that are allocated later hold bytes of their last owner. */
+		ttm_tt_mark_for_clear(&backing->base);
 		trace_tessera_offer_drop(bo->id);
 	}
 

@@ -22,6 +22,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 #include <drm/drm_vma_manager.h>
+#include <drm/ttm/ttm_tt.h>
 
 #include "base/assert.h"
 #include "base/device.h"
@@ -793,8 +794,7 @@ int tessera_bo_drop_pages(struct tessera_bo *bo, struct ttm_operation_ctx *ctx)
 
 /**
  * tessera_bo_forget_pages() - make an object without pages like a new one
- * @bo: the object, reservation held, in no segment, after
- * tessera_backing_drop()
+ * @bo: the object, reservation held, in no segment; its pages are free
  *
  * If the object is busy, TTM goes on counting its pages. They are allocated
  * again when the object is used. The call can be repeated after a failure.
@@ -806,6 +806,8 @@ int tessera_bo_forget_pages(struct tessera_bo *bo)
 	struct ttm_operation_ctx ctx = { .interruptible = true };
 	int ret = 0;
 
+	if (bo->tbo.ttm)
+		ttm_tt_mark_for_clear(bo->tbo.ttm);
 	if (dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP))
 		ret = tessera_bo_drop_pages(bo, &ctx);
 
