@@ -759,8 +759,9 @@ struct drm_tessera_offer_bo {
  * system pages, and what was swapped out of them, are freed when the jobs and
  * moves are done that use the objects at the time of the call. The call does
  * not wait for these. An object that is reclaimed before may keep its contents.
- * If the kernel is too short of memory to begin a move, the object is offered
- * as without the flag.
+ * If the kernel is too short of memory to begin a move, or the unfinished work
+ * of the process occupies as much memory as it may (see SUBMIT), the object is
+ * offered as without the flag.
  *
  * Errors, with nothing offered:
  *

@@ -99,7 +99,7 @@ TESSERA_WAIT_ROW(NO_MEMORY, "no-memory",
 		 "an unmap, or RECLAIM with syncs, without memory for a fence",
 		 "the job behind that fence, or the moves of the objects",
 		 "an unmap: reservation of the object, VM lock; RECLAIM nothing",
-		 "that job and what it waits for")
+		 "that job and what it waits for; for RECLAIM a fatal signal")
 TESSERA_WAIT_ROW(DISPLAY, "display",
 		 "a commit",
 		 "the moves of its framebuffers, jobs that use a writeback buffer, foreign fences before a move",

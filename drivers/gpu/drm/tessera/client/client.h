@@ -93,6 +93,7 @@ bool tessera_quota_try(struct tessera_quota *quota, long bytes);
 int tessera_quota_enter(struct tessera_quota *quota, long bytes);
 void tessera_quota_leave(struct tessera_quota *quota, long bytes);
 bool tessera_quota_is_full(struct tessera_quota *quota);
+bool tessera_quota_has_memory(struct tessera_quota *quota);
 void tessera_quota_charge(struct tessera_quota *quota, long bytes);
 void tessera_quota_uncharge(struct tessera_quota *quota, long bytes);
 void tessera_quota_add_job(struct tessera_quota *quota);

@@ -96,6 +96,11 @@ static void quota_wake(struct tessera_quota *quota)
 		wake_up_all(&quota->wait);
 }
 
+static long quota_usable(const struct tessera_quota *quota)
+{
+	return quota->limit - quota->limit / 16;
+}
+
 /**
  * tessera_quota_try() - charge memory of new work if there is space for it
  * @quota: the quota
@@ -108,7 +113,7 @@ static void quota_wake(struct tessera_quota *quota)
  */
 bool tessera_quota_try(struct tessera_quota *quota, long bytes)
 {
-	long usable = quota->limit - quota->limit / 16, have = atomic_long_read(&quota->bytes);
+	long usable = quota_usable(quota), have = atomic_long_read(&quota->bytes);
 
 	do {
 		if (have && have + bytes > usable)
@@ -177,6 +182,18 @@ void tessera_quota_leave(struct tessera_quota *quota, long bytes)
 bool tessera_quota_is_full(struct tessera_quota *quota)
 {
 	return atomic_read(&quota->jobs.taken) >= TESSERA_MAX_JOBS;
+}
+
+/**
+ * tessera_quota_has_memory() - ask whether the memory of a process's unfinished
+ * work is below the limit of a new call
+ * @quota: the quota
+ *
+ * Return: true if more may be charged without waiting.
+ */
+bool tessera_quota_has_memory(struct tessera_quota *quota)
+{
+	return tessera_quota_bytes(quota) < quota_usable(quota);
 }
 
 /**

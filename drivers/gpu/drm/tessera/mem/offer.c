@@ -58,6 +58,9 @@
 #include "base/wait.h"
 #include "client/client.h"
 #include "mem/mem.h"
+
+/* Longest time until a fatal signal ends a wait, in jiffies. */
+#define KILL_LATENCY	(HZ / 10)
 #include "segments/segments.h"
 
 /*
@@ -205,13 +208,16 @@ static void decommit_signaled(struct dma_fence *fence, struct dma_fence_cb *cb)
 
 /*
  * Gives up the memory of an offered object, the pages when the present fences
- * have signalled. Without memory for a move or a fence, the object gives way
- * like others that are offered.
+ * have signalled. Without memory for a move or a fence, and while the client's
+ * unfinished work occupies as much memory as it may, the object gives way like
+ * others that are offered.
  */
 static void decommit(struct tessera_bo *bo)
 {
 	struct dma_fence *fence;
 
+	if (!tessera_quota_has_memory(&bo->account->process->work))
+		return;
 	if (tessera_victims_evict(bo, TESSERA_EVICT_OTHER))
 		return;
 	if (bo->offer.fence) {
@@ -276,8 +282,10 @@ static int offer_locked(struct tessera_bos *set, u32 priority, bool give_up)
 	ret = ret ?: offer_claim_all(set, priority);
 	for (i = 0; i < set->num && !ret; i++)
 		offer_one(set->bos[i], priority);
-	for (i = 0; i < set->num && !ret && give_up; i++)
+	for (i = 0; i < set->num && !ret && give_up; i++) {
 		decommit(set->bos[i]);
+		cond_resched();
+	}
 
 	return ret;
 }
@@ -357,22 +365,26 @@ static int reclaim_locked(struct tessera_bos *set, struct drm_tessera_reclaim_bo
 }
 
 /*
- * Whether a reclaimed object is moved now. The call fills no pages: what was
- * swapped out, and what has no contents and is used in its pages, comes with
- * the next job.
+ * Moves a reclaimed object to its place. The call fills no pages: what was
+ * swapped out, and what has no contents and goes to its pages, comes with the
+ * next job.
  */
-static bool comes_back(struct tessera_bo *bo)
+static int bring_one_back(struct tessera_bo *bo, struct tessera_space_rules *rules)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
+	const struct tessera_segment *seg = tessera_segment_by_id(tdev, bo->preferred[0]);
 
 	/* No job can reach it. */
 	if (tessera_bo_is_in_vm(bo) && !bo->residency.num)
-		return false;
+		return -ENOENT;
 	if (tessera_backing_users(bo))
-		return true;
+		return tessera_residency_validate(bo, bo->writable, rules);
+	if (tessera_backing_has_bytes(bo) || !tessera_segment_is_vram(seg) ||
+	    tessera_residency_serves(bo, bo->writable) ||
+	    !tessera_residency_segment_serves(bo, seg, bo->writable))
+		return -ENOENT;
 
-	return !tessera_backing_has_bytes(bo) &&
-	       tessera_segment_is_vram(tessera_segment_by_id(tdev, bo->preferred[0]));
+	return tessera_residency_move_in(bo, seg, false, rules);
 }
 
 /*
@@ -394,23 +406,25 @@ static void bring_back(struct tessera_bos *set)
 		return;
 	stamp = tessera_residency_next_stamp(tessera_bo_device(set->bos[0]));
 	for (i = 0; i < num; i++) {
-		struct tessera_bo *bo = set->bos[i];
-
-		if (comes_back(bo) && !tessera_residency_validate(bo, bo->writable, &rules))
-			tessera_residency_commit(bo, false, stamp);
+		if (!bring_one_back(set->bos[i], &rules))
+			tessera_residency_commit(set->bos[i], false, stamp);
 		cond_resched();
 	}
 	tessera_quota_uncharge(work, num * TESSERA_MOVE_BYTES);
 }
 
-/* There was no memory for a fence. */
+/*
+ * There was no memory for a fence. The wait for a fence cannot be made killable,
+ * so it is cut into short ones.
+ */
 static void wait_for_moves(struct tessera_bos *set, struct dma_fence **fence)
 {
-	u32 i;
+	u32 i = 0;
 
-	for (i = 0; i < set->num; i++)
-		tessera_wait_resv(TESSERA_WAIT_NO_MEMORY, set->bos[i]->tbo.base.resv,
-				  DMA_RESV_USAGE_KERNEL, false, MAX_SCHEDULE_TIMEOUT);
+	while (i < set->num && !fatal_signal_pending(current))
+		if (tessera_wait_resv(TESSERA_WAIT_NO_MEMORY, set->bos[i]->tbo.base.resv,
+				      DMA_RESV_USAGE_KERNEL, false, KILL_LATENCY))
+			i++;
 	*fence = dma_fence_get_stub();
 }
 
