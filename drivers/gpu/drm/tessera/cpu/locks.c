@@ -111,10 +111,12 @@ static int locks_add_file(struct tessera_bo *bo, struct drm_file *file)
 	} else if (bo->locks.num_files == MAX_FILES) {
 		/* If that file is about to lock, it adds an entry again. */
 		entry = locks_find_unused(bo);
-		if (entry)
+		if (entry) {
 			entry->file = file;
-		else
+			entry->keeps_out = false;
+		} else {
 			ret = -ENOSPC;
+		}
 	} else {
 		list_add_tail(&new->node, &bo->locks.files);
 		bo->locks.num_files++;
@@ -294,8 +296,11 @@ static void locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
 		return;
 	spin_lock(&bo->locks.lock);
 	entry = locks_find(bo, file);
-	/* The handle may have been closed since, which removes the entry. */
-	if (entry)
+	/*
+	 * Another thread may have closed the handle since, which removes the
+	 * entry, or have ended the lock.
+	 */
+	if (entry && (entry->counts[TESSERA_LOCK_TRACKED] || entry->counts[TESSERA_LOCK_UNTRACKED]))
 		entry->keeps_out = true;
 	spin_unlock(&bo->locks.lock);
 }

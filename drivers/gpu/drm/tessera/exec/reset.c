@@ -93,8 +93,10 @@ static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job
 			 * The engine has resumed it before it stopped, so it
 			 * has to begin again.
 			 */
-			if (job->saved && !tessera_ring_has_saved(engine->ring, job->saved - 1))
+			if (job->saved && !tessera_ring_has_saved(engine->ring, job->saved - 1)) {
 				job->saved = 0;
+				job->active_ns = 0;
+			}
 			if (!error)
 				error = tessera_emit_job(engine, job);
 			if (error)
