@@ -356,6 +356,15 @@ err_unmap:
 	return ret;
 }
 
+static void backing_free(struct ttm_device *bdev, struct tessera_backing *backing)
+{
+	/* Pages of an unplugged device have no addresses any more. */
+	if (backing->base.dma_address)
+		tessera_coherence_release(container_of(bdev, struct tessera_device, ttm),
+					  &backing->base, &backing->users);
+	ttm_pool_free(&bdev->pool, &backing->base);
+}
+
 /**
  * tessera_backing_unpopulate() - free the pages of a ttm_tt
  * @bdev: the TTM device
@@ -372,7 +381,7 @@ void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt)
 	backing_drop_list(backing);
 	backing_unmap_user(bdev, backing);
 	if (!backing->empty && !(tt->page_flags & TTM_TT_FLAG_EXTERNAL))
-		ttm_pool_free(&bdev->pool, tt);
+		backing_free(bdev, backing);
 	backing->empty = false;
 }
 
@@ -669,7 +678,7 @@ static unsigned long backing_empty(struct tessera_bo *bo, struct tessera_backing
 {
 	bo->copy = TESSERA_COPY_STALE;
 	backing_drop_list(backing);
-	ttm_pool_free(&bo->tbo.bdev->pool, &backing->base);
+	backing_free(bo->tbo.bdev, backing);
 	backing->empty = true;
 
 	return backing->base.num_pages;

@@ -95,17 +95,15 @@ static u32 contiguous_pages(const struct ttm_tt *tt, u32 first, u32 end)
  * The range is extended to whole lines by the device. Nothing happens if the
  * device is unplugged.
  */
-static void maintain_lines(struct tessera_bo *bo, u64 offset, u64 bytes, u32 command)
+static void maintain_tt(struct tessera_device *tdev, const struct ttm_tt *tt, u64 offset,
+			u64 bytes, u32 command)
 {
-	struct tessera_device *tdev = tessera_bo_device(bo);
-	const struct ttm_tt *tt = bo->tbo.ttm;
 	u64 at, end = offset + bytes, next;
 	u32 page;
 	int idx;
 
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return;
-	trace_tessera_cache_maintenance(bo->id, command, offset, bytes);
 	for (at = offset; at < end; at = next) {
 		page = at >> PAGE_SHIFT;
 		next = page + contiguous_pages(tt, page, DIV_ROUND_UP_ULL(end, PAGE_SIZE));
@@ -115,6 +113,12 @@ static void maintain_lines(struct tessera_bo *bo, u64 offset, u64 bytes, u32 com
 		cond_resched();
 	}
 	drm_dev_exit(idx);
+}
+
+static void maintain_lines(struct tessera_bo *bo, u64 offset, u64 bytes, u32 command)
+{
+	trace_tessera_cache_maintenance(bo->id, command, offset, bytes);
+	maintain_tt(tessera_bo_device(bo), bo->tbo.ttm, offset, bytes, command);
 }
 
 static void maintain(struct tessera_bo *bo, u32 first, u32 pages, u32 command)
@@ -279,6 +283,26 @@ void tessera_coherence_device_resets(struct tessera_bo *bo)
 	if (!users || (users->gpu != TESSERA_PAGES_WRITTEN && !users->unseen))
 		return;
 	invalidate(bo, users, 0, bo->tbo.ttm->num_pages);
+	users->gpu = TESSERA_PAGES_UNUSED;
+	users->unseen = false;
+}
+
+/**
+ * tessera_coherence_release() - prepare pages that are given back to the kernel
+ * @tdev: the device
+ * @tt: the pages, which neither the CPU nor the device uses any more
+ * @users: the recorded accesses to the pages
+ *
+ * The next owner of the pages does not know that the device has written them.
+ * Lines that do not have these bytes must not remain.
+ */
+void tessera_coherence_release(struct tessera_device *tdev, const struct ttm_tt *tt,
+			       struct tessera_page_users *users)
+{
+	if (tt->caching != ttm_cached || (tdev->info.caps & TSR_CAP_IO_COHERENT) ||
+	    (users->gpu != TESSERA_PAGES_WRITTEN && !users->unseen))
+		return;
+	maintain_tt(tdev, tt, 0, (u64)tt->num_pages << PAGE_SHIFT, TSR_COH_FLUSH);
 	users->gpu = TESSERA_PAGES_UNUSED;
 	users->unseen = false;
 }

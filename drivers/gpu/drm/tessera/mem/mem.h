@@ -730,6 +730,8 @@ void tessera_coherence_for_job(struct tessera_bo *bo, bool write);
 void tessera_coherence_for_cpu_pages(struct tessera_bo *bo, u32 first, u32 pages, bool write);
 void tessera_coherence_for_cpu(struct tessera_bo *bo, bool write);
 void tessera_coherence_for_swap(struct tessera_bo *bo);
+void tessera_coherence_release(struct tessera_device *tdev, const struct ttm_tt *tt,
+			       struct tessera_page_users *users);
 void tessera_coherence_flush(struct tessera_bo *bo, u64 offset, u64 bytes);
 void tessera_coherence_device_resets(struct tessera_bo *bo);
 void tessera_coherence_print(struct tessera_bo *bo, struct drm_printer *p);
