@@ -66,7 +66,7 @@ struct TesseraRangeViews {
 /* QEMU's objects of a head. */
 typedef struct TesseraScreen {
     QEMUTimer *timer;           /* next vblank; not set if unneeded */
-    QEMUTimer *draw_timer;      /* set if a picture for @con has to wait */
+    uint64_t wait_ns;           /* viewers wait until then; 0: do not wait */
     QemuConsole *con;           /* NULL: unplugged */
 } TesseraScreen;
 

@@ -151,21 +151,15 @@
 #define qemu_console_set_surface        dpy_gfx_replace_surface
 #define qemu_console_update             dpy_gfx_update
 #define qemu_console_update_full        dpy_gfx_update_full
-#define qemu_console_hw_update_done     graphic_hw_update_done
 #endif
 
-/*
- * GraphicHwOps.gfx_update of a device that itself tells the console when the
- * picture is complete: a member of the structure or, since 11.1, the result.
- */
+/* The result of GraphicHwOps.gfx_update: since 11.1, if the update is over. */
 #if TESSERA_QEMU_SINCE(11, 1)
 #define TesseraGfxUpdated       bool
-#define TESSERA_GFX_UPDATED     false
-#define TESSERA_GFX_ASYNC
+#define TESSERA_GFX_UPDATED     true
 #else
 #define TesseraGfxUpdated       void
 #define TESSERA_GFX_UPDATED
-#define TESSERA_GFX_ASYNC       .gfx_update_async = true,
 #endif
 
 #endif /* HW_DISPLAY_TESSERA_COMPAT_H */

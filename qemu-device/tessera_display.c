@@ -10,8 +10,6 @@
 #include "qemu/osdep.h"
 #include "tessera_compat.h"
 #include "qemu/bitops.h"
-#include "block/aio.h"
-#include "qemu/main-loop.h"
 #include "tessera_display.h"
 #include "tessera_budget.h"
 #include "tessera_capture.h"
@@ -386,42 +384,56 @@ bool tessera_display_write(TesseraState *s, uint32_t addr, uint32_t value)
 /* ---- Life cycle ---------------------------------------------------------- */
 
 /*
- * Draw the console, or do it later if there is no time for a picture now. A
- * machine that stands changes no picture, so then there is time. QEMU also asks
- * for a picture while a state is loaded that was not checked yet.
+ * Whether a picture for viewers has to wait. They ask for it again and again. A
+ * guest can overdraw the budget without end, so a picture waits only for the
+ * time that was already spent when it was refused first. A machine that stands
+ * spends no time.
  */
-static void draw(void *opaque)
+static bool viewers_wait(TesseraHead *h)
 {
-    TesseraHead *h = opaque;
     TesseraScreen *screen = tessera_screen(h);
 
-    if (h->s->vm_running && !tessera_budget_allows(h->s)) {
-        timer_mod(screen->draw_timer, h->s->picture_ns);
+    if (!h->s->vm_running || tessera_budget_allows(h->s)) {
+        return false;
+    }
+    if (!screen->wait_ns) {
+        screen->wait_ns = h->s->picture_ns;
+    }
+    return tessera_clock_ns() < screen->wait_ns;
+}
+
+/*
+ * Draw the console if it has changed. A screendump does not wait, because QEMU
+ * runs no other command of a monitor meanwhile. Its picture is in no budget: the
+ * guest cannot ask for it.
+ */
+static void draw(TesseraHead *h)
+{
+    TesseraScreen *screen = tessera_screen(h);
+    bool dump = !qemu_co_queue_empty(&screen->con->dump_queue);
+    uint64_t begin;
+
+    if (!dump && viewers_wait(h)) {
         return;
     }
-    timer_del(screen->draw_timer);
-    if (!h->s->distrusted) {
-        /* This may take a picture for a CRC, which must not delay the other. */
-        tessera_crtc_look(h);
-        tessera_screen_update(h);
+    screen->wait_ns = 0;
+    /* This may take a picture for a CRC, which must not delay the other. */
+    tessera_crtc_look(h);
+    begin = tessera_clock_ns();
+    if (tessera_screen_update(h) && !dump) {
+        tessera_budget_spend(h->s, begin);
     }
-    qemu_console_hw_update_done(screen->con);
 }
 
+/* QEMU also asks for pictures while a state is loaded that was not checked yet. */
 static TesseraGfxUpdated gfx_update(void *opaque)
 {
-    draw(opaque);
-    return TESSERA_GFX_UPDATED;
-}
+    TesseraHead *h = opaque;
 
-/* The machine stops, and the clock of the timer with it. */
-void tessera_display_stop(TesseraState *s)
-{
-    for (uint32_t i = 0; i < s->num_heads; i++) {
-        if (timer_pending(tessera_screen(&s->heads[i])->draw_timer)) {
-            draw(&s->heads[i]);
-        }
+    if (!h->s->distrusted) {
+        draw(h);
     }
+    return TESSERA_GFX_UPDATED;
 }
 
 static void ui_info(void *opaque, uint32_t head, QemuUIInfo *info)
@@ -431,7 +443,6 @@ static void ui_info(void *opaque, uint32_t head, QemuUIInfo *info)
 
 static const GraphicHwOps head_ops = {
     .gfx_update = gfx_update,
-    TESSERA_GFX_ASYNC
     .ui_info = ui_info,
 };
 
@@ -447,9 +458,6 @@ static void close_console(TesseraHead *h)
 
     qemu_graphic_console_close(screen->con);
     timer_del(screen->con->ui_timer);
-    timer_free(screen->draw_timer);
-    screen->draw_timer = NULL;
-    qemu_console_hw_update_done(screen->con);
     screen->con = NULL;
 }
 
@@ -457,21 +465,17 @@ static void close_console(TesseraHead *h)
 static void head_init(TesseraState *s, uint32_t index)
 {
     TesseraHead *h = &s->heads[index];
-    TesseraScreen *screen;
 
     h->s = s;
     h->index = index;
-    screen = tessera_screen(h);
     h->row = g_new0(uint32_t, TESSERA_MAX_WIDTH);
     h->drawn = g_new0(TesseraScanout, 1);
     tessera_master_init(&h->m, s, TSR_ERR_CRTC(index));
     tessera_crtc_init(h);
     tessera_output_init(h);
-    /* HMP's screendump waits for the picture and runs this context only. */
-    screen->draw_timer = aio_timer_new(qemu_get_aio_context(),
-                                       QEMU_CLOCK_VIRTUAL, SCALE_NS, draw, h);
-    screen->con = qemu_graphic_console_create(DEVICE(tessera_pci(s)), index,
-                                              &head_ops, h);
+    tessera_screen(h)->con =
+        qemu_graphic_console_create(DEVICE(tessera_pci(s)), index, &head_ops,
+                                    h);
 }
 
 void tessera_display_init(TesseraState *s)

@@ -11,7 +11,6 @@
 #include "tessera_head.h"
 
 void tessera_display_init(TesseraState *s);
-void tessera_display_stop(TesseraState *s);
 void tessera_display_unplug(TesseraState *s);
 void tessera_display_free(TesseraState *s);
 void tessera_display_reset(TesseraState *s);

@@ -186,7 +186,6 @@ static void run_state_changed(void *opaque, bool running, RunState state)
     tessera_device_reset_stop(s);
     tessera_range_views_write_back(s);
     tessera_coherence_stop(s);
-    tessera_display_stop(s);
 }
 
 /* ---- Fault injection, settable while the device runs --------------------- */

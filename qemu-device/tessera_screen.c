@@ -4,7 +4,7 @@
  * Draws the picture of a head to its QEMU console when the console asks for it.
  * A picture is drawn if anything that it depends on has changed
  * (tessera_damage.c). The console is told of the rows that differ from its
- * surface. Called under the BQL, in the main loop and when the machine stops.
+ * surface. Called under the BQL, in the main loop.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,6 @@
 #include "tessera_compat.h"
 #include "ui/console.h"
 #include "tessera_screen.h"
-#include "tessera_budget.h"
 #include "tessera_damage.h"
 #include "tessera_frame.h"
 
@@ -63,10 +62,10 @@ static void draw(TesseraHead *h, DisplaySurface *ds)
     tessera_frame_end(&f);
 }
 
-void tessera_screen_update(TesseraHead *h)
+/* Returns whether a picture was drawn. */
+bool tessera_screen_update(TesseraHead *h)
 {
     QemuConsole *con = tessera_screen(h)->con;
-    uint64_t begin = tessera_clock_ns();
     DisplaySurface *ds;
     bool fresh, damaged;
 
@@ -75,7 +74,7 @@ void tessera_screen_update(TesseraHead *h)
         if (!ds || !surface_is_placeholder(ds)) {
             qemu_console_set_surface(con, NULL);
         }
-        return;
+        return false;
     }
     ds = screen_surface(h, &fresh);
     damaged = tessera_damage_take(h);
@@ -86,7 +85,5 @@ void tessera_screen_update(TesseraHead *h)
     if (fresh) {
         qemu_console_update_full(con);
     }
-    if (fresh || damaged) {
-        tessera_budget_spend(h->s, begin);
-    }
+    return fresh || damaged;
 }

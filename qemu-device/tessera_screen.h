@@ -9,6 +9,6 @@
 #include "tessera.h"
 #include "tessera_head.h"
 
-void tessera_screen_update(TesseraHead *h);
+bool tessera_screen_update(TesseraHead *h);
 
 #endif /* HW_DISPLAY_TESSERA_SCREEN_H */

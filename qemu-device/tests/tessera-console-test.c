@@ -1,5 +1,6 @@
 /*
- * QTest: QEMU consoles: dirty logging for viewers, and window sizes
+ * QTest: QEMU consoles: dirty logging for viewers, time for pictures, and window
+ * sizes
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -54,6 +55,54 @@ static void wait_taken(int fd)
         g_assert_cmpint(g_get_monotonic_time(), <, deadline);
         g_assert_cmpint(ioctl(fd, TIOCOUTQ, &left), ==, 0);
     }
+}
+
+/* ---- A VNC client -------------------------------------------------------- */
+
+/* Connect with RFB 3.8 without a password, up to the first request. */
+static int vnc_connect(const char *path)
+{
+    static const char version[] = "RFB 003.008\n";
+    int fd = connect_to(path);
+    uint8_t buf[256];
+
+    receive(fd, buf, strlen(version));
+    transmit(fd, version, strlen(version));
+    receive(fd, buf, 1);
+    receive(fd, buf + 1, buf[0]);           /* security types */
+    transmit(fd, "\1", 1);                  /* none */
+    receive(fd, buf, 4);
+    g_assert_cmphex(ldl_be_p(buf), ==, 0);
+    transmit(fd, "\1", 1);                  /* shared */
+    receive(fd, buf, 24);
+    g_assert_cmpuint(ldl_be_p(buf + 20), <=, sizeof(buf));
+    receive(fd, buf, ldl_be_p(buf + 20));   /* the name of the desktop */
+    return fd;
+}
+
+/* Send SetPixelFormat, and thus have QEMU update the console at once. */
+static void vnc_look(int fd)
+{
+    uint8_t msg[20] = { [4] = 32, 24, 0, 1, [14] = 16, 8, 0 };
+
+    for (uint32_t channel = 0; channel < 3; channel++) {
+        stw_be_p(msg + 8 + 2 * channel, 255);
+    }
+    transmit(fd, msg, sizeof(msg));
+    wait_taken(fd);
+}
+
+/* Send SetDesktopSize: the viewer's window has a new size. */
+static void vnc_resize(int fd, uint16_t width, uint16_t height)
+{
+    uint8_t msg[8 + 16] = { 251 };
+
+    stw_be_p(msg + 2, width);
+    stw_be_p(msg + 4, height);
+    msg[6] = 1;
+    stw_be_p(msg + 16, width);
+    stw_be_p(msg + 18, height);
+    transmit(fd, msg, sizeof(msg));
 }
 
 /* ---- Dirty logs ---------------------------------------------------------- */
@@ -144,156 +193,101 @@ static void test_log_strict(void)
 
 #define PICTURE_NS  1000000000LL
 
-/*
- * A viewer that waits for its picture blocks QMP, so there are two monitors
- * more.
- */
-typedef struct Viewer {
-    char *qmp_path, *hmp_path, *file;
-    int qmp, hmp;
-} Viewer;
-
-static void command(int fd, const char *text)
-{
-    transmit(fd, text, strlen(text));
-    wait_taken(fd);
-}
-
-/* Read the answer to a command. Events and the greeting may precede it. */
-static void wait_answer(int fd)
-{
-    static const char answer[] = "{\"return\"";
-    char line[4096];
-
-    do {
-        size_t n = 0;
-
-        do {
-            g_assert_cmpuint(n, <, sizeof(line));
-            receive(fd, line + n, 1);
-        } while (line[n++] != '\n');
-    } while (memcmp(line, answer, strlen(answer)));
-}
-
-static TsrTest *start_with_viewer(Viewer *v)
+/* Start a machine that a VNC viewer looks at. A picture takes a second. */
+static TsrTest *start_with_viewer(const char *props, char **path, int *fd)
 {
     g_autofree char *args = NULL;
     TsrTest *t;
 
-    v->qmp_path = socket_path("qmp");
-    v->hmp_path = socket_path("hmp");
-    v->file = tsr_screen_file();
-    args = g_strdup_printf("-qmp unix:%s,server=on,wait=off -chardev socket,"
-                           "id=hmp,path=%s,server=on,wait=off -mon hmp",
-                           v->qmp_path, v->hmp_path);
-    t = tsr_start_machine(SMALL, args);
+    *path = socket_path("vnc");
+    args = g_strdup_printf("-vnc unix:%s", *path);
+    t = tsr_start_machine(props, args);
     tsr_set_up(t);
-    v->qmp = connect_to(v->qmp_path);
-    v->hmp = connect_to(v->hmp_path);
-    command(v->qmp, "{'execute': 'qmp_capabilities'}");
-    wait_answer(v->qmp);
+    tsr_qom_set(t, "x-picture-us", PICTURE_NS / 1000);
+    *fd = vnc_connect(*path);
     return t;
 }
 
-static void stop_with_viewer(TsrTest *t, Viewer *v)
+static void stop_with_viewer(TsrTest *t, char *path, int fd)
 {
-    close(v->qmp);
-    close(v->hmp);
+    close(fd);
     tsr_stop(t);
-    unlink(v->file);
-    unlink(v->qmp_path);
-    unlink(v->hmp_path);
-    g_free(v->file);
-    g_free(v->qmp_path);
-    g_free(v->hmp_path);
+    unlink(path);
+    g_free(path);
 }
 
-static void ask_for_picture(Viewer *v)
-{
-    g_autofree char *text = g_strdup_printf("{'execute': 'screendump', "
-                                            "'arguments': {'filename': '%s'}}",
-                                            v->file);
-
-    unlink(v->file);
-    command(v->qmp, text);
-}
-
-static void expect_no_picture(Viewer *v, const char *when)
-{
-    tsr_rule(access(v->file, F_OK), "a picture was drawn %s", when);
-}
-
-static void wait_for_picture(TsrTest *t, Viewer *v, int64_t pictures)
+static void expect_pictures(TsrTest *t, int fd, int64_t pictures,
+                            const char *when)
 {
     int64_t got;
 
-    wait_answer(v->qmp);
+    vnc_look(fd);
     got = tsr_qom_get(t, "x-pictures");
-    tsr_rule(got == pictures, "%" PRId64 " pictures were drawn, not %" PRId64,
-             got, pictures);
+    tsr_rule(got == pictures, "%" PRId64 " pictures were drawn, not %" PRId64
+             ", %s", got, pictures, when);
 }
 
-/* Ask for a picture, and for a second one before there is time for it. */
-static void ask_for_late_picture(TsrTest *t, Viewer *v, TsrHead *h)
+static void screendump_qmp(TsrTest *t)
 {
-    tsr_head_on(h, t, 0, 64, 40);
-    tsr_qom_set(t, "x-picture-us", PICTURE_NS / 1000);
-    ask_for_picture(v);
-    wait_for_picture(t, v, 1);
-    ask_for_picture(v);
+    g_free(tsr_screendump(t, 0, 64, 40));
+}
+
+static void screendump_hmp(TsrTest *t)
+{
+    g_autofree char *file = tsr_screen_file();
+    g_autofree char *said = qtest_hmp(t->qts, "screendump %s", file);
+
+    g_assert_cmpstr(said, ==, "");
+    g_assert_cmpint(unlink(file), ==, 0);
 }
 
 /*
  * A picture for a viewer waits until there is time for one. A reset of the
- * device gives no time.
+ * device gives no time. While the machine stands there is time.
  */
 static void test_late(void)
 {
-    Viewer v;
-    TsrTest *t = start_with_viewer(&v);
+    char *path;
     TsrHead h;
+    int fd;
+    TsrTest *t = start_with_viewer(SMALL, &path, &fd);
 
-    ask_for_late_picture(t, &v, &h);
+    tsr_head_on(&h, t, 0, 64, 40);
+    expect_pictures(t, fd, 1, "when a viewer looks");
     qtest_clock_step(t->qts, PICTURE_NS - 1);
-    expect_no_picture(&v, "before there was time for it");
+    expect_pictures(t, fd, 1, "before there is time for another one");
     qtest_clock_step(t->qts, 1);
-    wait_for_picture(t, &v, 2);
+    expect_pictures(t, fd, 2, "when there is time");
 
     tsr_device_reset(t);
     tsr_head_on(&h, t, 0, 64, 40);
-    ask_for_picture(&v);
     qtest_clock_step(t->qts, PICTURE_NS - 1);
-    expect_no_picture(&v, "although a reset gives no time");
+    expect_pictures(t, fd, 2, "although a reset gives no time");
     qtest_clock_step(t->qts, 1);
-    wait_for_picture(t, &v, 3);
-    stop_with_viewer(t, &v);
+    expect_pictures(t, fd, 3, "after a reset");
+
+    qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
+    expect_pictures(t, fd, 4, "while the machine stands");
+    stop_with_viewer(t, path, fd);
 }
 
-/*
- * A picture waits neither for a clock that stands nor for a device that is gone.
- */
-static void test_late_end(void)
+/* A screendump takes its picture at once, and none of the viewers' time. */
+static void test_late_dump(void)
 {
-    Viewer v;
-    TsrTest *t = start_with_viewer(&v);
+    char *path;
     TsrHead h;
+    int fd;
+    TsrTest *t = start_with_viewer(SMALL ",strict=on", &path, &fd);
 
-    ask_for_late_picture(t, &v, &h);
-    command(v.hmp, "stop\n");
-    wait_for_picture(t, &v, 2);
-    command(v.hmp, "cont\n");
-    qtest_qmp_eventwait(t->qts, "RESUME");
-
-    ask_for_picture(&v);
-    g_free(t->dev);
-    t->dev = NULL;
-    qpci_free_pc(t->bus);
-    t->bus = NULL;
-    command(v.hmp, "device_del gpu\n");
-    command(v.hmp, EJECT "\n");
-    qtest_qmp_eventwait(t->qts, "DEVICE_DELETED");
-    wait_answer(v.qmp);
-    stop_with_viewer(t, &v);
+    tsr_head_on(&h, t, 0, 64, 40);
+    expect_pictures(t, fd, 1, "when a viewer looks");
+    screendump_qmp(t);
+    expect_pictures(t, fd, 2, "after a screendump");
+    screendump_hmp(t);
+    expect_pictures(t, fd, 3, "after one of the human monitor");
+    qtest_clock_step(t->qts, PICTURE_NS);
+    expect_pictures(t, fd, 4, "when there is time for a viewer");
+    stop_with_viewer(t, path, fd);
 }
 
 /* ---- Stores of a running vCPU -------------------------------------------- */
@@ -366,34 +360,6 @@ static void look_until_drawn(TsrHead *h)
 }
 
 /*
- * HMP waits for a picture in a loop of its own, which does not run all timers.
- * The picture comes nevertheless.
- */
-static void test_late_hmp(void)
-{
-    g_autofree char *firmware = tsr_write_firmware(program, sizeof(program));
-    g_autofree char *args = tsr_firmware_args(firmware, "");
-    g_autofree char *file = tsr_screen_file();
-    g_autofree char *text = g_strdup_printf("screendump %s", file);
-    TsrTest *t = tsr_start_machine(SMALL, args);
-    TsrHead h;
-
-    tsr_map_device(t);
-    tsr_run_firmware(t);
-    tsr_head_on(&h, t, 0, 64, 40);
-    tsr_qom_set(t, "x-picture-us", PICTURE_NS / 10000);
-    for (int64_t pictures = 1; pictures <= 2; pictures++) {
-        g_autofree char *said = qtest_hmp(t->qts, "%s", text);
-
-        g_assert_cmpstr(said, ==, "");
-        g_assert_cmpint(tsr_qom_get(t, "x-pictures"), ==, pictures);
-    }
-    tsr_stop(t);
-    unlink(file);
-    unlink(firmware);
-}
-
-/*
  * Marks are taken for a block of pages at once. Stores to all pages of the block
  * are marked again after that, not only stores to the plane that was looked at.
  */
@@ -432,40 +398,76 @@ static void test_log_block(void)
     unlink(firmware);
 }
 
-/* ---- A VNC client -------------------------------------------------------- */
+/* ---- A vCPU that commits without end ------------------------------------- */
 
-/* Connect with RFB 3.8 without a password, up to the first request. */
-static int vnc_connect(const char *path)
+/*
+ * The same start as above, and then:
+ *
+ * next:    movl    0x8000, %esi                # TO_WORD
+ *          testl   %esi, %esi
+ *          jz      next
+ *          movl    0x8004, %eax                # FIRST_WORD
+ *          movl    %eax, (%esi)
+ *          jmp     next
+ */
+static const uint8_t committer[] = {
+    0xfa, 0x2e, 0x66, 0x0f, 0x01, 0x16, 0x49, 0x00, 0x0f, 0x20, 0xc0, 0x0c,
+    0x01, 0x0f, 0x22, 0xc0, 0x66, 0xea, 0x18, 0x00, 0x0f, 0x00, 0x08, 0x00,
+    0x66, 0xb8, 0x10, 0x00, 0x8e, 0xd8, 0x8b, 0x35, 0x00, 0x80, 0x00, 0x00,
+    0x85, 0xf6, 0x74, 0xf6, 0xa1, 0x04, 0x80, 0x00, 0x00, 0x89, 0x06, 0xeb,
+    0xed, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0x00,
+    0x00, 0x00, 0x9b, 0xcf, 0x00, 0xff, 0xff, 0x00, 0x00, 0x00, 0x93, 0xcf,
+    0x00, 0x17, 0x00, 0x31, 0x00, 0x0f, 0x00,
+};
+
+static void wait_more_pictures(TsrTest *t)
 {
-    static const char version[] = "RFB 003.008\n";
-    int fd = connect_to(path);
-    uint8_t buf[256];
+    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+    int64_t drawn = tsr_qom_get(t, "x-pictures");
 
-    receive(fd, buf, strlen(version));
-    transmit(fd, version, strlen(version));
-    receive(fd, buf, 1);
-    receive(fd, buf + 1, buf[0]);           /* security types */
-    transmit(fd, "\1", 1);                  /* none */
-    receive(fd, buf, 4);
-    g_assert_cmphex(ldl_be_p(buf), ==, 0);
-    transmit(fd, "\1", 1);                  /* shared */
-    receive(fd, buf, 24);
-    g_assert_cmpuint(ldl_be_p(buf + 20), <=, sizeof(buf));
-    receive(fd, buf, ldl_be_p(buf + 20));   /* the name of the desktop */
-    return fd;
+    while (tsr_qom_get(t, "x-pictures") == drawn) {
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+        g_usleep(1000);
+    }
 }
 
-/* Send SetDesktopSize: the viewer's window has a new size. */
-static void vnc_resize(int fd, uint16_t width, uint16_t height)
+/*
+ * A guest that overdraws the time for pictures without end delays its viewers,
+ * but neither freezes their console nor blocks a monitor.
+ */
+static void test_late_commits(void)
 {
-    uint8_t msg[8 + 16] = { 251 };
+    g_autofree char *firmware = tsr_write_firmware(committer,
+                                                   sizeof(committer));
+    g_autofree char *path = socket_path("vnc");
+    g_autofree char *more = g_strdup_printf("-vnc unix:%s", path);
+    g_autofree char *args = tsr_firmware_args(firmware, more);
+    TsrTest *t = tsr_start_machine(SMALL ",strict=on", args);
+    TsrHead h;
+    int fd;
 
-    stw_be_p(msg + 2, width);
-    stw_be_p(msg + 4, height);
-    msg[6] = 1;
-    stw_be_p(msg + 16, width);
-    stw_be_p(msg + 18, height);
-    transmit(fd, msg, sizeof(msg));
+    tsr_map_device(t);
+    tsr_run_firmware(t);
+    tsr_qom_set(t, "x-picture-us", PICTURE_NS / 10000);
+    tsr_head_on(&h, t, 0, 64, 40);
+    tsr_head_w32(&h, TSR_CRTC_CRC_CONTROL, TSR_CRC_ENABLE);
+    qtest_writel(t->qts, FIRST_WORD, TSR_COMMIT_ASYNC);
+    qtest_writel(t->qts, TO_WORD, t->regs.addr + h.regs + TSR_CRTC_COMMIT);
+    /* A second is taken in advance before ten such pictures have their time. */
+    while (tsr_head_r32(&h, TSR_CRTC_VBLANK_COUNT) < 20) {
+        g_usleep(1000);
+    }
+    fd = vnc_connect(path);
+    for (uint32_t i = 0; i < 3; i++) {
+        wait_more_pictures(t);
+    }
+    screendump_qmp(t);
+    screendump_hmp(t);
+    tsr_expect_no_errors(t);
+    close(fd);
+    tsr_stop(t);
+    unlink(path);
+    unlink(firmware);
 }
 
 /* ---- Sizes of windows ---------------------------------------------------- */
@@ -612,8 +614,8 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/console/log-strict", test_log_strict);
     qtest_add_func("/tessera/console/log-block", test_log_block);
     qtest_add_func("/tessera/console/late", test_late);
-    qtest_add_func("/tessera/console/late-end", test_late_end);
-    qtest_add_func("/tessera/console/late-hmp", test_late_hmp);
+    qtest_add_func("/tessera/console/late-dump", test_late_dump);
+    qtest_add_func("/tessera/console/late-commits", test_late_commits);
     qtest_add_func("/tessera/console/resize", test_resize);
     qtest_add_func("/tessera/console/resize-unplug", test_resize_unplug);
     return g_test_run();
