@@ -8,7 +8,7 @@
  * own, which is merged first. Both logs are enabled only while a console is
  * being watched, because under KVM they cost a fault for each written page.
  * Strict mode may change its verdict on a page without a write, so in that mode
- * every picture counts as changed. Called under the BQL, in the main loop.
+ * every picture counts as changed while the machine runs. Called under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -108,21 +108,33 @@ static void log_timer(void *opaque)
     }
 }
 
-/* Whether the picture may have changed and has to be drawn now. */
-bool tessera_damage_take(TesseraHead *h)
+static bool logs_tell(const TesseraState *s)
+{
+    return !s->cfg.strict && ram_dirty_available();
+}
+
+static void take_logs(TesseraHead *h)
 {
     TesseraState *s = h->s;
-    bool damaged;
 
-    tessera_range_views_write_back(s);
-    if (s->cfg.strict || !ram_dirty_available()) {
-        return true;
-    }
     watch(s);
     ram_dirty_sync();
     tessera_host_aperture_take_written(s);
     for (uint32_t p = 0; p < TSR_NUM_PLANES; p++) {
         take_marks(s, h->shown.plane[p]);
+    }
+}
+
+/* Whether the picture may have changed and has to be drawn now. */
+bool tessera_damage_take(TesseraHead *h)
+{
+    bool damaged;
+
+    tessera_range_views_write_back(h->s);
+    if (logs_tell(h->s)) {
+        take_logs(h);
+    } else if (h->s->vm_running) {
+        tessera_damage_all(h);
     }
     damaged = h->damaged || memcmp(h->drawn, &h->shown, sizeof(h->shown));
     *h->drawn = h->shown;
@@ -134,6 +146,14 @@ bool tessera_damage_take(TesseraHead *h)
 void tessera_damage_all(TesseraHead *h)
 {
     h->damaged = DRAW_TWICE;
+}
+
+/* The machine stops. Without a log it is unknown what has changed until now. */
+void tessera_damage_stop(TesseraState *s)
+{
+    for (uint32_t i = 0; i < s->num_heads && !logs_tell(s); i++) {
+        tessera_damage_all(&s->heads[i]);
+    }
 }
 
 void tessera_damage_init(TesseraState *s)

@@ -28,6 +28,7 @@
 #include "system/system.h"
 #include "tessera_bar.h"
 #include "tessera_coherence.h"
+#include "tessera_damage.h"
 #include "tessera_display.h"
 #include "tessera_host_aperture.h"
 #include "tessera_iommu.h"
@@ -186,6 +187,7 @@ static void run_state_changed(void *opaque, bool running, RunState state)
     tessera_device_reset_stop(s);
     tessera_range_views_write_back(s);
     tessera_coherence_stop(s);
+    tessera_damage_stop(s);
 }
 
 /* ---- Fault injection, settable while the device runs --------------------- */

@@ -290,6 +290,36 @@ static void test_late_dump(void)
     stop_with_viewer(t, path, fd);
 }
 
+/* A machine that stands is not drawn anew each time, in strict mode neither. */
+static void test_stopped(const void *props)
+{
+    char *path;
+    TsrHead h;
+    int64_t drawn;
+    int fd;
+    TsrTest *t = start_with_viewer(props, &path, &fd);
+
+    tsr_head_on(&h, t, 0, 64, 40);
+    vnc_look(fd);
+    for (uint32_t round = 0; round < 2; round++) {
+        drawn = tsr_qom_get(t, "x-pictures");
+        tsr_head_full_plane(&h, 0, TSR_FORMAT_XRGB8888, 0, tsr_seg_base(t, 1));
+        tsr_head_commit(&h, TSR_COMMIT_ASYNC);
+        qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
+        look(&h);
+        vnc_look(fd);
+        vnc_look(fd);
+        tsr_rule(tsr_qom_get(t, "x-pictures") > drawn, "the last picture before "
+                 "a stop was not drawn");
+        drawn = tsr_qom_get(t, "x-pictures");
+        expect_pictures(t, fd, drawn, "while the machine stands");
+        expect_pictures(t, fd, drawn, "while the machine stands");
+        qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
+    }
+    g_free(h.plane[0].texels);
+    stop_with_viewer(t, path, fd);
+}
+
 /* ---- Stores of a running vCPU -------------------------------------------- */
 
 #define TO_WORD         0x8000  /* bus address of BAR 2; 0: idle */
@@ -616,6 +646,9 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/console/late", test_late);
     qtest_add_func("/tessera/console/late-dump", test_late_dump);
     qtest_add_func("/tessera/console/late-commits", test_late_commits);
+    qtest_add_data_func("/tessera/console/stopped", SMALL, test_stopped);
+    qtest_add_data_func("/tessera/console/stopped-strict", SMALL ",strict=on",
+                        test_stopped);
     qtest_add_func("/tessera/console/resize", test_resize);
     qtest_add_func("/tessera/console/resize-unplug", test_resize_unplug);
     return g_test_run();
