@@ -13,9 +13,9 @@
  *
  * Copies are found by the host address of their page, so the bus address that
  * an IOMMU assigns does not matter. A copy lives until its RAM goes, the machine
- * is reset, or the machine stops. A reset of the device keeps it. Commands run
- * under the BQL, accesses in engine threads. The lock guards only the table,
- * and is innermost.
+ * is reset, or the machine stops. A reset of the device and a wake-up from S3
+ * keep it. Commands run under the BQL, accesses in engine threads. The lock
+ * guards only the table, and is innermost.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

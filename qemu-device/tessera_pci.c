@@ -164,7 +164,8 @@ static void reset_hold(Object *obj, ResetType type)
     }
     tessera_device_reset_hold(s);
     tessera_bar_reset(s);
-    if (machine_is_reset()) {
+    /* Memory keeps its contents in S3, although all devices are reset. */
+    if (type != RESET_TYPE_WAKEUP && machine_is_reset()) {
         tessera_coherence_machine_reset(s);
     }
 }

@@ -746,6 +746,29 @@ static void test_machine_reset(void)
 }
 
 /*
+ * A wake-up from S3 resets all devices, but memory and caches keep everything.
+ */
+static void test_sleep(void)
+{
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t page = settle_begin(t);
+
+    tsr_sleep(t);
+    qtest_qmp_assert_success(t->qts, "{'execute': 'system_wakeup'}");
+    qtest_qmp_eventwait(t->qts, "WAKEUP");
+    tsr_rule(tsr_qom_get(t, "x-cached-pages") == SETTLED, "the device has "
+             "forgotten pages over S3");
+    g_free(t->dev);
+    qpci_free_pc(t->bus);
+    tsr_set_up(t);
+    cpu_expect(t, page, 4096, 0x11);
+    maintain(t, TSR_COH_INVALIDATE, page, 4096);
+    cpu_expect(t, page, 4096, 0x55);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/*
  * The device keeps no more pages apart than it may. Engines and CPUs see each
  * other's bytes in the pages beyond that, with and without maintenance.
  */
@@ -874,6 +897,7 @@ int main(int argc, char **argv)
                         test_migrate);
     qtest_add_func("/tessera/coherence/pause", test_pause);
     qtest_add_func("/tessera/coherence/machine-reset", test_machine_reset);
+    qtest_add_func("/tessera/coherence/sleep", test_sleep);
     qtest_add_data_func("/tessera/coherence/limit", PROPS, test_limit);
     qtest_add_data_func("/tessera/coherence/limit-snoops", SNOOPS, test_limit);
     qtest_add_func("/tessera/coherence/own-memory", test_own_memory);

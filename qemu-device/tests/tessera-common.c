@@ -118,6 +118,18 @@ TsrTest *tsr_start(const char *props)
     return t;
 }
 
+void tsr_sleep(TsrTest *t)
+{
+    QPCIDevice *pm = qpci_device_find(t->bus, QPCI_DEVFN(1, 3));
+
+    g_assert_nonnull(pm);
+    qpci_config_writel(pm, 0x40, 0x600 | 1);
+    qpci_config_writeb(pm, 0x80, 1);
+    qtest_outw(t->qts, 0x604, 1 << 13 | 1 << 10);
+    qtest_qmp_eventwait(t->qts, "SUSPEND");
+    g_free(pm);
+}
+
 void tsr_stop(TsrTest *t)
 {
     g_free(t->dev);

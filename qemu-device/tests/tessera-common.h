@@ -68,6 +68,8 @@ void tsr_run_firmware(TsrTest *t);
 void tsr_map_device(TsrTest *t);
 void tsr_set_up_memory(TsrTest *t);
 void tsr_set_up(TsrTest *t);
+/* Enter S3 through the ACPI registers of PIIX4, which no firmware has set up. */
+void tsr_sleep(TsrTest *t);
 void tsr_stop(TsrTest *t);
 
 uint32_t tsr_r32(TsrTest *t, uint32_t reg);

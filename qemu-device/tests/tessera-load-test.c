@@ -183,22 +183,6 @@ static void test_interrupt_waits(void)
 }
 
 /*
- * Enter S3 through the ACPI registers of PIIX4, which no firmware has set up
- * here.
- */
-static void guest_sleeps(TsrTest *t)
-{
-    QPCIDevice *pm = qpci_device_find(t->bus, QPCI_DEVFN(1, 3));
-
-    g_assert_nonnull(pm);
-    qpci_config_writel(pm, 0x40, 0x600 | 1);
-    qpci_config_writeb(pm, 0x80, 1);
-    qtest_outw(t->qts, 0x604, 1 << 13 | 1 << 10);
-    qtest_qmp_eventwait(t->qts, "SUSPEND");
-    g_free(pm);
-}
-
-/*
  * While the guest is in S3 the device still raises interrupts and poisons
  * memory. While the machine is stopped it does neither.
  */
@@ -209,7 +193,7 @@ static void test_guest_sleeps(void)
     int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
 
     tsr_w32(t, TSR_INT_MASK, TSR_INT_PING);
-    guest_sleeps(t);
+    tsr_sleep(t);
     tsr_w32(t, TSR_CTRL_PING, 1);
     tsr_msix_wait(t, msix, TSR_VECTOR_ERROR);
     tsr_w64(t, TSR_MARK_ADDR_LO, vram);
