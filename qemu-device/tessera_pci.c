@@ -695,6 +695,10 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     TesseraPCIState *d = TESSERA(pdev);
     TesseraState *s = &d->state;
 
+    if (s->gone) {
+        error_setg(errp, "tessera: an unplugged device cannot be used again");
+        return;
+    }
     if (sizeof(void *) < sizeof(uint64_t)) {
         error_setg(errp, "tessera: 32-bit hosts are not supported");
         return;

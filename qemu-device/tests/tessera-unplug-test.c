@@ -9,6 +9,7 @@
  */
 #include "qemu/osdep.h"
 #include <glib/gstdio.h>
+#include "qobject/qdict.h"
 #include "tessera-common.h"
 
 #define FIRMWARE_BYTES  65536
@@ -208,6 +209,24 @@ static void test_unplug_2_2(void)
     unplug_loop(2, 2);
 }
 
+/* An unplugged device that still has its place in QOM is refused there. */
+static void test_realize_again(void)
+{
+    TsrTest *t = tsr_start("vram-size=4M,vram-hidden-size=0");
+    QDict *rsp;
+
+    qtest_qmp_assert_success(t->qts, "{'execute': 'qom-set', 'arguments': {"
+                             "'path': '/machine/peripheral/gpu', "
+                             "'property': 'realized', 'value': false}}");
+    rsp = qtest_qmp(t->qts, "{'execute': 'qom-set', 'arguments': {"
+                    "'path': '/machine/peripheral/gpu', "
+                    "'property': 'realized', 'value': true}}");
+    tsr_rule(qdict_haskey(rsp, "error"), "an unplugged device can be realized "
+             "again");
+    qobject_unref(rsp);
+    tsr_stop(t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -217,5 +236,6 @@ int main(int argc, char **argv)
     }
     qtest_add_func("/tessera/unplug/1+1-engines", test_unplug_1_1);
     qtest_add_func("/tessera/unplug/2+2-engines", test_unplug_2_2);
+    qtest_add_func("/tessera/unplug/realize-again", test_realize_again);
     return g_test_run();
 }
