@@ -217,7 +217,11 @@ static void settle_mapped(TesseraState *s, uint32_t first, uint32_t count)
     const uint32_t block = MAX(ram_dirty_block() / bytes, 1);
 
     settle_in_flight(s, first, count);
-    if (s->logging) {
+    /*
+     * During a migration the call above has marked all of these pages, and the
+     * log of all guest RAM would be synchronized.
+     */
+    if (s->logging && !global_dirty_tracking) {
         g_autofree DirtyBitmapSnapshot *snap = NULL;
 
         ram_dirty_sync();
