@@ -49,7 +49,7 @@
 #define MAX_BAR_BYTES       (512 * GiB)
 #define MAX_FIRMWARE_BYTES  (1 * GiB)
 #define MAX_IB_BYTES        (256 * MiB)
-#define MAX_CACHED_PAGES    (16 * MiB)
+#define MAX_CACHED_PAGES    (256 * KiB)
 #define WAIT_POLL_MS        64
 
 /* ---- Configuration ------------------------------------------------------- */
