@@ -184,6 +184,36 @@ uint32_t tessera_dma_rw(TesseraMaster *m, uint64_t addr, void *buf,
     return TSR_ERR_NONE;
 }
 
+/*
+ * Raise an aligned u64 in RAM to @value, unless it is higher. The driver and
+ * other engines may do the same concurrently, so the store is a compare and
+ * exchange. It is ordered after earlier accesses.
+ */
+uint32_t tessera_dma_raise(TesseraMaster *m, uint64_t addr, uint64_t value)
+{
+    uint64_t have, seen;
+    TesseraRun run;
+    uint32_t err = tessera_ram_begin(m, addr, sizeof(have), true, true, &run);
+
+    if (err) {
+        return err;
+    }
+    if (run.len < sizeof(have) || !QEMU_PTR_IS_ALIGNED(run.ptr, 8)) {
+        tessera_run_end(m, &run, 0);
+        return tessera_fault(m, TSR_ERR_DMA, m->fault_slot, addr);
+    }
+    have = qatomic_read__nocheck((uint64_t *)run.ptr);
+    while (le64_to_cpu(have) < value) {
+        seen = qatomic_cmpxchg__nocheck((uint64_t *)run.ptr, have,
+                                        cpu_to_le64(value));
+        if (seen == have) {
+            break;
+        }
+        have = seen;
+    }
+    return tessera_run_end(m, &run, sizeof(have));
+}
+
 /* ---- VRAM ---------------------------------------------------------------- */
 
 /* Find a range that lies inside one memory segment, or in hidden VRAM. */

@@ -148,6 +148,7 @@ static inline uint64_t tessera_list_entry(uint64_t list, uint64_t index)
 
 uint32_t tessera_dma_rw(TesseraMaster *m, uint64_t addr, void *buf,
                         uint64_t len, bool write, bool injectable);
+uint32_t tessera_dma_raise(TesseraMaster *m, uint64_t addr, uint64_t value);
 void tessera_vram_discard(TesseraMaster *m, uint64_t offset, uint64_t len);
 uint32_t tessera_vram_rw(TesseraMaster *m, uint64_t offset, void *buf,
                          uint64_t len, bool write);

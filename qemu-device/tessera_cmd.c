@@ -63,7 +63,9 @@ static void wake_waits(TesseraState *s)
     }
 }
 
-static uint32_t write_u64(TesseraEngine *e, uint64_t addr, uint64_t value)
+/* @raise: store the value only if it is higher. */
+static uint32_t write_u64(TesseraEngine *e, uint64_t addr, uint64_t value,
+                          bool raise)
 {
     uint64_t le = cpu_to_le64(value);
     uint32_t err;
@@ -72,7 +74,8 @@ static uint32_t write_u64(TesseraEngine *e, uint64_t addr, uint64_t value)
         return TSR_ERR_PACKET;
     }
     smp_mb(); /* order earlier accesses before the store of the value */
-    err = tessera_dma_rw(&e->m, addr, &le, sizeof(le), true, true);
+    err = raise ? tessera_dma_raise(&e->m, addr, value)
+                : tessera_dma_rw(&e->m, addr, &le, sizeof(le), true, true);
     wake_waits(e->s);
     return err;
 }
@@ -409,21 +412,21 @@ static uint32_t run_fence(TesseraEngine *e, const uint32_t *p)
     return err;
 }
 
-static uint32_t run_wait(TesseraEngine *e, const uint32_t *p)
+/* Read the u64 that a wait is for. wait_result() must follow. */
+static uint32_t read_waited(TesseraEngine *e, uint64_t addr, uint64_t *now)
 {
-    uint64_t addr = tessera_u64(&p[2]), value = tessera_u64(&p[4]), now;
     uint32_t err;
 
-    if (p[1] || addr % 8) {
-        return TSR_ERR_PACKET;
-    }
     e->wait_seen = qatomic_read(&e->s->signals);
     smp_rmb(); /* signals before the value: pairs with wake_waits() */
-    err = tessera_dma_rw(&e->m, addr, &now, sizeof(now), false, true);
-    if (err) {
-        return err;
-    }
-    if ((int64_t)(le64_to_cpu(now) - value) >= 0) {
+    err = tessera_dma_rw(&e->m, addr, now, sizeof(*now), false, true);
+    *now = le64_to_cpu(*now);
+    return err;
+}
+
+static uint32_t wait_result(TesseraEngine *e, bool reached)
+{
+    if (reached) {
         smp_mb(); /* order reads of the signalled data after the value */
         return TSR_ERR_NONE;
     }
@@ -431,16 +434,61 @@ static uint32_t run_wait(TesseraEngine *e, const uint32_t *p)
     return TESSERA_RETRY;
 }
 
+static uint32_t run_wait(TesseraEngine *e, const uint32_t *p)
+{
+    uint64_t addr = tessera_u64(&p[2]), value = tessera_u64(&p[4]), now = 0;
+    uint32_t err;
+
+    if (p[1] || addr % 8) {
+        return TSR_ERR_PACKET;
+    }
+    err = read_waited(e, addr, &now);
+    return err ? err : wait_result(e, (int64_t)(now - value) >= 0);
+}
+
+/* Find the fence of an unprivileged packet. */
+static uint32_t find_fence(TesseraEngine *e, const uint32_t *p, bool write,
+                           uint64_t *addr)
+{
+    uint64_t va = tessera_u64(&p[2]);
+
+    if (p[1] || va % 8 || !e->m.vm.active) {
+        return TSR_ERR_PACKET;
+    }
+    return tessera_mmu_fence(&e->m, va, write, addr);
+}
+
+static uint32_t run_fence_wait(TesseraEngine *e, const uint32_t *p)
+{
+    uint64_t addr = 0, now = 0;
+    uint32_t err = find_fence(e, p, false, &addr);
+
+    if (!err) {
+        err = read_waited(e, addr, &now);
+    }
+    return err ? err : wait_result(e, now >= tessera_u64(&p[4]));
+}
+
+static uint32_t run_fence_signal(TesseraEngine *e, const uint32_t *p)
+{
+    uint64_t addr = 0;
+    uint32_t err = find_fence(e, p, true, &addr);
+
+    return err ? err : write_u64(e, addr, tessera_u64(&p[4]), true);
+}
+
 static uint32_t run_timestamp(TesseraEngine *e, const uint32_t *p)
 {
     return p[1] ? TSR_ERR_PACKET
-                : write_u64(e, tessera_u64(&p[2]), tessera_clock_ns());
+                : write_u64(e, tessera_u64(&p[2]), tessera_clock_ns(),
+                            false);
 }
 
 static uint32_t run_signal(TesseraEngine *e, const uint32_t *p)
 {
     return p[1] ? TSR_ERR_PACKET
-                : write_u64(e, tessera_u64(&p[2]), tessera_u64(&p[4]));
+                : write_u64(e, tessera_u64(&p[2]), tessera_u64(&p[4]),
+                            packet_flags(p[0]) & TSR_SIGNAL_RAISE);
 }
 
 static const Opcode opcodes[256] = {
@@ -458,6 +506,10 @@ static const Opcode opcodes[256] = {
     [TSR_OP_QUERY_TIMESTAMP] = { "QUERY_TIMESTAMP",
                                  TSR_QUERY_TIMESTAMP_DWORDS, ON_ANY, 0,
                                  run_query_timestamp },
+    [TSR_OP_FENCE_WAIT] = { "FENCE_WAIT", TSR_FENCE_WAIT_DWORDS, ON_RENDER, 0,
+                            run_fence_wait },
+    [TSR_OP_FENCE_SIGNAL] = { "FENCE_SIGNAL", TSR_FENCE_SIGNAL_DWORDS,
+                              ON_RENDER, 0, run_fence_signal },
     [TSR_OP_JOB_BEGIN] = { "JOB_BEGIN", TSR_JOB_BEGIN_DWORDS, ON_ANY, 0,
                            run_job_begin },
     [TSR_OP_IB_CALL] = { "IB_CALL", TSR_IB_CALL_DWORDS, ON_ANY,
@@ -467,7 +519,8 @@ static const Opcode opcodes[256] = {
     [TSR_OP_WAIT] = { "WAIT", TSR_WAIT_DWORDS, ON_ANY, 0, run_wait },
     [TSR_OP_TIMESTAMP] = { "TIMESTAMP", TSR_TIMESTAMP_DWORDS, ON_ANY, 0,
                            run_timestamp },
-    [TSR_OP_SIGNAL] = { "SIGNAL", TSR_SIGNAL_DWORDS, ON_ANY, 0, run_signal },
+    [TSR_OP_SIGNAL] = { "SIGNAL", TSR_SIGNAL_DWORDS, ON_ANY, TSR_SIGNAL_RAISE,
+                        run_signal },
     [TSR_OP_JOB_AFTER] = { "JOB_AFTER", TSR_JOB_AFTER_DWORDS, ON_ANY, 0,
                            run_job_after },
     [TSR_OP_RESUME] = { "RESUME", TSR_RESUME_DWORDS, ON_ANY, 0,

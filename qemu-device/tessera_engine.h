@@ -57,9 +57,10 @@
  * STOPPED     given up for a reset or exit.
  * RESUMED     done, and the engine continues inside a saved job.
  *
- * waiting     the packet is a WAIT that has not reached its value. It returned
- *             RETRY, and runs again after a FENCE, SIGNAL or TIMESTAMP of
- *             another engine, at a doorbell, or after a timeout.
+ * waiting     the packet is a WAIT or FENCE_WAIT that has not reached its value.
+ *             It returned RETRY, and runs again after a FENCE, SIGNAL,
+ *             FENCE_SIGNAL or TIMESTAMP of another engine, at a doorbell, or
+ *             after a timeout.
  * hung        fault injection: nothing runs until a reset or a release. The
  *             status register shows a busy engine.
  * halted      a packet of the ring itself, or the save of a preempted job,

@@ -27,7 +27,8 @@
 
 #define PTE_KNOWN       (TSR_PTE_VALID | TSR_PTE_WRITE | TSR_PTE_COHERENT | \
                          TSR_PTE_VRAM | TSR_PTE_LEAF | TSR_PTE_64K | \
-                         TSR_PTE_NULL | TSR_PTE_CACHED | TSR_PTE_ADDR_MASK)
+                         TSR_PTE_NULL | TSR_PTE_CACHED | TSR_PTE_FENCE | \
+                         TSR_PTE_ADDR_MASK)
 #define PDE_KNOWN       (TSR_PTE_VALID | TSR_PTE_VRAM | TSR_PTE_ADDR_MASK)
 
 static const uint8_t leaf_shifts[] = { SMALL_SHIFT, MIDDLE_SHIFT, LARGE_SHIFT };
@@ -101,7 +102,8 @@ static uint32_t read_entry(TesseraMaster *m, uint64_t va, uint64_t pde,
 static uint64_t leaf_excludes(const TesseraState *s, uint64_t pte,
                               uint32_t level)
 {
-    uint64_t bits = ~PTE_KNOWN | (level ? TSR_PTE_64K : TSR_PTE_LEAF);
+    uint64_t bits = ~PTE_KNOWN | (level ? TSR_PTE_64K | TSR_PTE_FENCE
+                                        : TSR_PTE_LEAF);
 
     if (!s->cfg.io_coherent) {
         bits |= TSR_PTE_COHERENT;
@@ -111,6 +113,10 @@ static uint64_t leaf_excludes(const TesseraState *s, uint64_t pte,
     }
     if (pte & TSR_PTE_NULL) {
         bits |= TSR_PTE_VRAM | TSR_PTE_ADDR_MASK;
+    }
+    if (pte & TSR_PTE_FENCE) {
+        bits |= TSR_PTE_VRAM | TSR_PTE_NULL | TSR_PTE_64K | TSR_PTE_CACHED |
+                TSR_PTE_COHERENT;
     }
     return bits;
 }
@@ -259,20 +265,23 @@ static uint32_t lookup(TesseraMaster *m, uint64_t va, uint64_t *pte,
     return err;
 }
 
-/* Translate a virtual address of the requester's address space. */
-uint32_t tessera_mmu_translate(TesseraMaster *m, uint64_t va, bool write,
-                               uint32_t slot, TesseraPlace *place)
+/* Translate an address for an access to a fence, or for another one. */
+static uint32_t translate(TesseraMaster *m, uint64_t va, bool write, bool fence,
+                          TesseraPlace *place)
 {
     uint64_t in_leaf;
     uint32_t shift, err;
 
-    m->fault_slot = slot;
     err = lookup(m, va, &place->pte, &shift);
+    if (!err && fence != !!(place->pte & TSR_PTE_FENCE)) {
+        err = tessera_fault(m, TSR_ERR_FENCE, m->fault_slot, va);
+    }
     if (!err && write && !(place->pte & TSR_PTE_WRITE)) {
-        err = tessera_fault(m, TSR_ERR_READ_ONLY, slot, va);
+        err = tessera_fault(m, TSR_ERR_READ_ONLY, m->fault_slot, va);
     }
     if (err == TSR_ERR_MMU || err == TSR_ERR_MMU_TABLE ||
-        err == TSR_ERR_READ_ONLY || err == TSR_ERR_STRICT_TLB) {
+        err == TSR_ERR_READ_ONLY || err == TSR_ERR_FENCE ||
+        err == TSR_ERR_STRICT_TLB) {
         m->fault_access = TSR_ACCESS_VM | (write ? TSR_ACCESS_WRITE : 0) |
                           m->vm.asid << TSR_ACCESS_ASID_SHIFT;
     }
@@ -283,6 +292,29 @@ uint32_t tessera_mmu_translate(TesseraMaster *m, uint64_t va, bool write,
     place->addr = (place->pte & TSR_PTE_ADDR_MASK) + in_leaf;
     place->left = (1ULL << shift) - in_leaf;
     return TSR_ERR_NONE;
+}
+
+/* Translate a virtual address of the requester's address space. */
+uint32_t tessera_mmu_translate(TesseraMaster *m, uint64_t va, bool write,
+                               uint32_t slot, TesseraPlace *place)
+{
+    m->fault_slot = slot;
+    return translate(m, va, write, false, place);
+}
+
+/* Find the bus address of a fence. @write: it is to be signalled. */
+uint32_t tessera_mmu_fence(TesseraMaster *m, uint64_t va, bool write,
+                           uint64_t *addr)
+{
+    TesseraPlace place;
+    uint32_t err;
+
+    m->fault_slot = TESSERA_NO_SLOT;
+    err = translate(m, va, write, true, &place);
+    if (!err) {
+        *addr = place.addr;
+    }
+    return err;
 }
 
 static bool same_kind(uint64_t a, uint64_t b)

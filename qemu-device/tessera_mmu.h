@@ -23,6 +23,8 @@ void tessera_mmu_forget(TesseraMaster *m);
 bool tessera_mmu_root_ok(uint64_t root);
 uint32_t tessera_mmu_translate(TesseraMaster *m, uint64_t va, bool write,
                                uint32_t slot, TesseraPlace *place);
+uint32_t tessera_mmu_fence(TesseraMaster *m, uint64_t va, bool write,
+                           uint64_t *addr);
 uint64_t tessera_mmu_extend(TesseraMaster *m, uint64_t va, uint64_t len,
                             bool write, const TesseraPlace *place);
 uint32_t tessera_mmu_write_ptes(TesseraEngine *e, const uint32_t *p);

@@ -226,6 +226,8 @@
 #define TSR_ERR_SKIPPED			20
 /* RESUME: job not saved, already resumed, or not usable */
 #define TSR_ERR_CONTEXT			21
+/* FENCE_WAIT or FENCE_SIGNAL outside a fence page, or other access to one */
+#define TSR_ERR_FENCE			22
 #define TSR_ERR_STRICT_FREED		32	/* access to a range declared free */
 #define TSR_ERR_STRICT_EVICTED		33	/* access to a range declared evicted */
 /* read of VRAM never written since it was allocated */
@@ -516,7 +518,7 @@
 #define TSR_ENGS_IDLE			0x00000001
 #define TSR_ENGS_HALTED			0x00000002 /* ring-level error; only a reset recovers */
 #define TSR_ENGS_RESETTING		0x00000004
-#define TSR_ENGS_WAITING		0x00000008 /* blocked in WAIT */
+#define TSR_ENGS_WAITING		0x00000008 /* blocked in WAIT or FENCE_WAIT */
 #define TSR_ENGS_PREEMPTING		0x00000010 /* TSR_ENG_PREEMPT is not answered yet */
 /* TSR_ENG_PREEMPT answered; until enable or reset */
 #define TSR_ENGS_PREEMPTED		0x00000020
@@ -780,6 +782,22 @@
 #define TSR_OP_QUERY_TIMESTAMP		0x14
 #define TSR_QUERY_TIMESTAMP_DWORDS	4
 
+/*
+ * FENCE_WAIT: 1 zero, 2-3 virtual address of a u64, a multiple of 8, 4-5 value.
+ * Blocks until the u64 is at least the value, unsigned. It is read as by WAIT.
+ * The page needs TSR_PTE_FENCE. Needs an address space, see SET_VM.
+ */
+#define TSR_OP_FENCE_WAIT		0x15
+#define TSR_FENCE_WAIT_DWORDS		6
+
+/*
+ * FENCE_SIGNAL: the same dwords. Raises the u64 to the value, atomically, and
+ * wakes waiting engines. A u64 that is not below the value stays as it is. The
+ * page needs TSR_PTE_FENCE and TSR_PTE_WRITE.
+ */
+#define TSR_OP_FENCE_SIGNAL		0x16
+#define TSR_FENCE_SIGNAL_DWORDS		6
+
 /* Opcodes from here on are privileged: in the ring or in a kernel IB only. */
 #define TSR_OP_PRIVILEGED		0x80
 
@@ -828,11 +846,13 @@
 #define TSR_TIMESTAMP_DWORDS		4
 
 /*
- * SIGNAL: 1 zero, 2-3 DMA address of a u64, 4-5 value. Stores the value and
- * wakes WAITs of other engines.
+ * SIGNAL: flags TSR_SIGNAL_RAISE; 1 zero, 2-3 DMA address of a u64, 4-5 value.
+ * Stores the value and wakes WAITs of other engines. With RAISE it stores the
+ * value as FENCE_SIGNAL does: only if that raises the u64, and atomically.
  */
 #define TSR_OP_SIGNAL			0x85
 #define TSR_SIGNAL_DWORDS		6
+#define TSR_SIGNAL_RAISE		0x01
 
 /*
  * SET_VM: 1 ASID, 2-3 root: a page directory entry, or 0. Unbinds all slots.
@@ -979,6 +999,12 @@
  * them.
  */
 #define TSR_PTE_CACHED			0x0000000000000080ULL
+/*
+ * Level 0, system memory: a page of u64 that FENCE_WAIT and FENCE_SIGNAL access
+ * as WAIT and SIGNAL do. All other accesses fail. Not with COHERENT, CACHED,
+ * VRAM, 64K or NULL.
+ */
+#define TSR_PTE_FENCE			0x0000000000000100ULL
 #define TSR_PTE_ADDR_MASK		0x0000fffffffff000ULL
 
 #endif /* TESSERA_HW_H */

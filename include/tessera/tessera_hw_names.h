@@ -30,6 +30,7 @@ static inline const char *tsr_error_name(unsigned int type)
 		[TSR_ERR_MODE] = "MODE",
 		[TSR_ERR_SKIPPED] = "SKIPPED",
 		[TSR_ERR_CONTEXT] = "CONTEXT",
+		[TSR_ERR_FENCE] = "FENCE",
 		[TSR_ERR_STRICT_FREED] = "STRICT_FREED",
 		[TSR_ERR_STRICT_EVICTED] = "STRICT_EVICTED",
 		[TSR_ERR_STRICT_UNWRITTEN] = "STRICT_UNWRITTEN",

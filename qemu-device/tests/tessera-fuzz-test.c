@@ -20,7 +20,8 @@ static const struct {
     { TSR_OP_SET_STATE, 4 }, { TSR_OP_SET_STATE, 10 },
     { TSR_OP_FILL, TSR_FILL_DWORDS }, { TSR_OP_COPY, TSR_COPY_DWORDS },
     { TSR_OP_BLIT, TSR_BLIT_DWORDS }, { TSR_OP_DRAW, TSR_DRAW_DWORDS },
-    { TSR_OP_QUERY_TIMESTAMP, 4 }, { TSR_OP_JOB_BEGIN, 4 },
+    { TSR_OP_QUERY_TIMESTAMP, 4 },
+    { TSR_OP_FENCE_SIGNAL, TSR_FENCE_SIGNAL_DWORDS }, { TSR_OP_JOB_BEGIN, 4 },
     { TSR_OP_IB_CALL, 6 }, { TSR_OP_FENCE, 6 }, { TSR_OP_TIMESTAMP, 4 },
     { TSR_OP_SIGNAL, 6 }, { TSR_OP_TRANSFER, TSR_TRANSFER_DWORDS },
     { TSR_OP_PAGE_FILL, 6 }, { TSR_OP_MAP_APERTURE, 6 },
@@ -271,7 +272,8 @@ static void test_rings(void)
             p[i] = rnd(2) ? odd_number(t)
                           : TSR_PKT_HEADER(known[rnd(ARRAY_SIZE(known))].code,
                                            0, 2 * rnd(8));
-            if ((p[i] & 0xff) == TSR_OP_WAIT) {
+            if ((p[i] & 0xff) == TSR_OP_WAIT ||
+                (p[i] & 0xff) == TSR_OP_FENCE_WAIT) {
                 p[i] = 0;
             }
         }

@@ -313,7 +313,13 @@ static void test_bad_entries(void)
         uint32_t err;
     } rows[] = {
         { 0, 1ULL << 48, TSR_ERR_MMU_TABLE },
-        { 0, 1ULL << 8, TSR_ERR_MMU_TABLE },
+        { 0, 1ULL << 9, TSR_ERR_MMU_TABLE },
+        { 0, ram | TSR_PTE_FENCE | TSR_PTE_CACHED, TSR_ERR_MMU_TABLE },
+        { 0, ram | TSR_PTE_FENCE | TSR_PTE_COHERENT, TSR_ERR_MMU_TABLE },
+        { 0, vram | TSR_PTE_FENCE | TSR_PTE_VRAM, TSR_ERR_MMU_TABLE },
+        { 0, TSR_PTE_FENCE | TSR_PTE_NULL, TSR_ERR_MMU_TABLE },
+        { 1, vram | TSR_PTE_VRAM | TSR_PTE_LEAF | TSR_PTE_FENCE,
+          TSR_ERR_MMU_TABLE },
         { 0, vram | TSR_PTE_VRAM | TSR_PTE_CACHED, TSR_ERR_MMU_TABLE },
         { 0, vram | TSR_PTE_VRAM | TSR_PTE_COHERENT, TSR_ERR_MMU_TABLE },
         { 0, ram | TSR_PTE_LEAF, TSR_ERR_MMU_TABLE },

@@ -61,6 +61,7 @@ static const char * const error_names[TSR_ERR_TYPES] = {
 	[TSR_ERR_MODE] = "mode",
 	[TSR_ERR_SKIPPED] = "skipped",
 	[TSR_ERR_CONTEXT] = "context",
+	[TSR_ERR_FENCE] = "fence",
 	[TSR_ERR_STRICT_FREED] = "strict-freed",
 	[TSR_ERR_STRICT_EVICTED] = "strict-evicted",
 	[TSR_ERR_STRICT_UNWRITTEN] = "strict-unwritten",

@@ -147,6 +147,7 @@ static inline void muls64(uint64_t *lo, uint64_t *hi, int64_t a, int64_t b)
 #define qatomic_read__nocheck qatomic_read
 #define qatomic_set__nocheck qatomic_set
 #define qatomic_store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+#define qatomic_cmpxchg__nocheck qatomic_cmpxchg
 #define qatomic_cmpxchg(p, old, new)                                                               \
 	({                                                                                         \
 		__typeof__(*(p)) _old = (old);                                                     \
