@@ -455,6 +455,16 @@ struct tessera_job {
 	 * lock.
 	 */
 	unsigned long first_saved;
+	/*
+	 * The job is preempted because it waits for a fence in its commands;
+	 * under the engine's lock.
+	 */
+	bool yields;
+	/*
+	 * The job must not overtake the first job in flight; valid during one
+	 * call, under the engine's lock.
+	 */
+	bool stuck;
 	/* Engine time used until the job was last saved, in ns. */
 	u64 active_ns;
 	/*

@@ -33,12 +33,28 @@
  * Others may be waiting for its end, for example because they need the memory
  * that it uses.
  *
+ * Yielding
+ * --------
+ *
+ * Commands at virtual addresses may wait for a fence that other commands signal
+ * (FENCE_WAIT). The first job in flight yields if it has waited so at the end of
+ * a slice and other jobs of its priority could run: it is saved, and sorted
+ * behind them. Jobs that may depend on it stay behind it. These are the jobs of
+ * its queue, those that name its fence, and those that depend on one of these.
+ * Dependencies through another engine do not count: a job that has one gets
+ * into the ring after the job that it depends on has ended.
+ *
+ * Rules of fairness apply as above. A job that has used up its time, or was
+ * first saved long ago, does not yield. So the wait ends by the job timeout.
+ *
  * Save areas
  * ----------
  *
- * At most one job of each priority is saved, because a job that has begun runs
- * before all jobs that have not. A job of high priority is never saved.
- * Together with the area of the current request, three areas are enough.
+ * Apart from jobs that have yielded, at most one job of each priority is saved,
+ * because a job that has begun runs before all jobs that have not. A job of high
+ * priority is never saved for another one. Together with the area of the current
+ * request, three areas are enough for them. A job yields only if that leaves
+ * three areas, so at most three jobs have yielded at a time.
  *
  * Answers
  * -------
@@ -71,8 +87,11 @@
 #include "exec/exec.h"
 #include "hw/hw.h"
 
-/* Engine time that a job gets when it is due. */
+/* Engine time that a job gets when it is due, or before it yields. */
 #define SLICE_MS	10
+
+/* Save areas that jobs which yield leave free, see "Save areas". */
+#define KEPT_SAVES	3
 
 /* An engine must answer within the job timeout divided by this. */
 #define ANSWER_PART	3
@@ -123,7 +142,8 @@ static bool preempt_can_ask_locked(struct tessera_engine *engine)
 	       !engine->dead;
 }
 
-static u32 preempt_free_save_locked(struct tessera_engine *engine)
+/* Save areas that hold a job, as a mask. */
+static u32 preempt_used_saves_locked(struct tessera_engine *engine)
 {
 	struct tessera_fence *fence;
 	u32 used = 0;
@@ -135,7 +155,70 @@ static u32 preempt_free_save_locked(struct tessera_engine *engine)
 			used |= BIT(job->saved - 1);
 	}
 
-	return ffz(used);
+	return used;
+}
+
+/* Whether @job depends on a job before it in flight that is stuck. */
+static bool preempt_follows_stuck_locked(struct tessera_engine *engine, struct tessera_job *job)
+{
+	u64 queue = job->base.s_fence->scheduled.context;
+	struct tessera_fence *fence;
+
+	list_for_each_entry(fence, &engine->inflight, link) {
+		struct tessera_job *other = fence->data;
+
+		if (other == job)
+			break;
+		if (other->stuck && (other->base.s_fence->scheduled.context == queue ||
+				     job->behind == fence || job->after == fence ||
+				     tessera_fences_has(&job->waits, other->finished)))
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * Mark the first job and all jobs in flight that may depend on it. Returns true
+ * if another job of its priority is free to overtake it.
+ */
+static bool preempt_mark_stuck_locked(struct tessera_engine *engine, struct tessera_job *first)
+{
+	struct tessera_fence *fence;
+	bool others = false;
+
+	lockdep_assert_held(&engine->lock);
+
+	list_for_each_entry(fence, &engine->inflight, link) {
+		struct tessera_job *job = fence->data;
+
+		job->stuck = job == first || preempt_follows_stuck_locked(engine, job);
+		others |= !job->stuck && job->level == first->level;
+	}
+
+	return others;
+}
+
+/*
+ * Whether the first job is to yield. It has run for a slice. The device may
+ * continue it meanwhile, which does no harm.
+ */
+static bool preempt_yields_locked(struct tessera_engine *engine, struct tessera_job *first)
+{
+	u32 others = hweight32(preempt_used_saves_locked(engine)) - !!first->saved;
+
+	return others + 1 + KEPT_SAVES <= TESSERA_RING_SAVES && !preempt_is_old(engine, first) &&
+	       (tessera_ring_status(engine->ring) & TSR_ENGS_WAITING) &&
+	       preempt_mark_stuck_locked(engine, first);
+}
+
+/*
+ * Only commands at virtual addresses can wait. Spans keep other jobs out of the
+ * ring.
+ */
+static bool preempt_may_yield_locked(struct tessera_engine *engine, const struct tessera_job *first)
+{
+	return first->vm.root && !list_is_singular(&engine->inflight);
 }
 
 /**
@@ -153,7 +236,7 @@ void tessera_preempt_tick_locked(struct tessera_engine *engine)
 static void preempt_ask_locked(struct tessera_engine *engine)
 {
 	struct tessera_preemption *preempt = &engine->preempt;
-	u32 save = preempt_free_save_locked(engine);
+	u32 save = ffz(preempt_used_saves_locked(engine));
 
 	if (drm_WARN_ON_ONCE(&engine->tdev->drm, save >= TESSERA_RING_SAVES))
 		return;
@@ -171,25 +254,54 @@ static void preempt_ask_locked(struct tessera_engine *engine)
  * @engine: the engine, whose jobs in flight have changed
  *
  * Does nothing if no job in flight has a higher priority than the first one, or
- * if the first one must not be preempted now. If the first job is due, the
- * timer is set to the end of its slice.
+ * if the first one must not be preempted now. If the first job is due, or may
+ * wait in its commands, the timer is set to the end of its slice.
  */
 void tessera_preempt_consider_locked(struct tessera_engine *engine)
 {
 	unsigned long slice_end = engine->head_since + msecs_to_jiffies(SLICE_MS);
 	struct tessera_job *first = preempt_first_locked(engine);
+	bool wanted;
 
 	lockdep_assert_held(&engine->lock);
 
-	if (!first || !preempt_can_ask_locked(engine) || !preempt_is_wanted_locked(engine, first))
+	if (!first || !preempt_can_ask_locked(engine))
+		return;
+	wanted = preempt_is_wanted_locked(engine, first);
+	if (!wanted && !preempt_may_yield_locked(engine, first))
 		return;
 	if (first->active_ns >= (u64)READ_ONCE(engine->timeout_ms) * NSEC_PER_MSEC)
 		return;
-	if (first->turn && time_before(jiffies, slice_end)) {
+	if ((first->turn || !wanted) && time_before(jiffies, slice_end)) {
 		mod_timer(&engine->preempt.timer, slice_end);
 		return;
 	}
+	if (!wanted && !preempt_yields_locked(engine, first)) {
+		mod_timer(&engine->preempt.timer, jiffies + msecs_to_jiffies(SLICE_MS));
+		return;
+	}
+	first->yields = !wanted;
 	preempt_ask_locked(engine);
+}
+
+/*
+ * If the first job yields, move it and the jobs that may depend on it behind the
+ * others. Jobs of other priorities are sorted later.
+ */
+static void preempt_yield_locked(struct tessera_engine *engine)
+{
+	struct tessera_job *first = preempt_first_locked(engine);
+	struct tessera_fence *fence, *next;
+	LIST_HEAD(stuck);
+
+	if (!first || !first->yields)
+		return;
+	first->yields = false;
+	preempt_mark_stuck_locked(engine, first);
+	list_for_each_entry_safe(fence, next, &engine->inflight, link)
+		if (((struct tessera_job *)fence->data)->stuck)
+			list_move_tail(&fence->link, &stuck);
+	list_splice_tail(&stuck, &engine->inflight);
 }
 
 /*
@@ -224,7 +336,7 @@ static void preempt_rank_locked(struct tessera_engine *engine)
  * tessera_preempt_sort_locked() - sort the jobs in flight by priority
  * @engine: the engine, preempted
  *
- * Jobs of one priority keep their order.
+ * Jobs of one priority keep their order, except for a job that yields.
  */
 void tessera_preempt_sort_locked(struct tessera_engine *engine)
 {
@@ -233,6 +345,7 @@ void tessera_preempt_sort_locked(struct tessera_engine *engine)
 	u32 above = 0, num;
 	int level;
 
+	preempt_yield_locked(engine);
 	preempt_rank_locked(engine);
 	for (level = TESSERA_LEVEL_HIGH; level >= TESSERA_LEVEL_LOW; level--) {
 		num = 0;

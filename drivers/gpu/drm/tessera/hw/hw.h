@@ -188,7 +188,7 @@ void tessera_error_print(struct tessera_device *tdev, struct drm_printer *p);
  * Context save areas: one for a job of each of the two lower priorities, and
  * one for the next request.
  */
-#define TESSERA_RING_SAVES	3
+#define TESSERA_RING_SAVES	6
 
 /**
  * struct tessera_ring_call - one IB_CALL
