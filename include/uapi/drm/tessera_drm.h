@@ -1429,6 +1429,14 @@ struct drm_tessera_submit {
  * syncobj in other ways (DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, transfers,
  * submissions of other files) do not change the value.
  *
+ * Command streams can wait for the value and raise it if their VM maps it
+ * (&struct drm_tessera_vm_bind_op). Only the value rises then, not the point of
+ * the syncobj: threads see it in memory, but cannot sleep until it is reached,
+ * and no sync list waits for it. A stream that lowers the value has no effect.
+ * A job that waits in its stream ends with an error at the job timeout, like any
+ * job that takes too long. The job that signals should therefore be submitted
+ * before. A value from FENCE_SIGNAL reaches waiting streams within 64 ms.
+ *
  * The page at @mmap_offset holds values of this client only, in little endian.
  * It can be mapped for reading only; other mappings fail with -EACCES. A
  * mapping stays valid after the fence is destroyed or the device is removed.
@@ -1755,8 +1763,12 @@ struct drm_tessera_vm_destroy {
 #define DRM_TESSERA_VM_BIND_MAP		0 /* map memory of an object */
 #define DRM_TESSERA_VM_BIND_UNMAP	1 /* unmap: accesses fault */
 #define DRM_TESSERA_VM_BIND_MAP_NULL	2 /* map no memory: reads return zero, writes are dropped */
+#define DRM_TESSERA_VM_BIND_MAP_FENCE	3 /* map the page of a monitored fence */
 
-/* MAP only: the GPU may not write; implied by BO_GPU_READ_ONLY */
+/*
+ * MAP: the GPU may not write; implied by BO_GPU_READ_ONLY. MAP_FENCE: command
+ * streams may wait for the fences of the page, but not signal them.
+ */
 #define DRM_TESSERA_VM_BIND_READ_ONLY	(1U << 0)
 
 /**
@@ -1764,13 +1776,22 @@ struct drm_tessera_vm_destroy {
  *
  * The operation replaces all mappings in the range, including parts of larger
  * mappings.
+ *
+ * MAP_FENCE (WDDM: the GPU virtual address of a monitored fence) maps the page
+ * that holds the value of a monitored fence of this file. The value is at
+ * &drm_tessera_fence_create.offset from @address. Command streams wait for it
+ * with FENCE_WAIT and raise it with FENCE_SIGNAL, without the kernel. All other
+ * accesses of the GPU to the page fault, and so do these packets at all other
+ * addresses. See &struct drm_tessera_fence_create for what a value means that a
+ * command stream has signalled. The page also holds the values of other fences
+ * of the file. It stays mapped when the fence is destroyed.
  */
 struct drm_tessera_vm_bind_op {
-	/** @op: DRM_TESSERA_VM_BIND_MAP, _UNMAP or _MAP_NULL */
+	/** @op: DRM_TESSERA_VM_BIND_MAP, _UNMAP, _MAP_NULL or _MAP_FENCE */
 	__u32 op;
 	/** @flags: DRM_TESSERA_VM_BIND_READ_ONLY */
 	__u32 flags;
-	/** @handle: the object of MAP; else 0 */
+	/** @handle: the object of MAP, the fence of MAP_FENCE; else 0 */
 	__u32 handle;
 	/** @pad: must be zero */
 	__u32 pad;
@@ -1781,7 +1802,10 @@ struct drm_tessera_vm_bind_op {
 	__u64 offset;
 	/** @address: start of the range, a multiple of the page size */
 	__u64 address;
-	/** @range: size of the range, a multiple of the page size, not 0 */
+	/**
+	 * @range: size of the range, a multiple of the page size, not 0; of
+	 * MAP_FENCE one page
+	 */
 	__u64 range;
 };
 
@@ -1804,12 +1828,13 @@ struct drm_tessera_vm_bind_op {
  *
  * Errors, with nothing changed:
  *
- * - -ENOENT: unknown VM, handle or syncobj.
+ * - -ENOENT: unknown VM, handle, fence or syncobj.
  * - -EINVAL, list: non-zero @flags or padding; an empty list; an unknown
- *   operation or flag; READ_ONLY without MAP; a handle or offset that the
- *   operation does not take, or a missing one; an address, offset or range that
- *   is not a multiple of the page size; a range that is empty, or extends
- *   beyond the address space or the object.
+ *   operation or flag; READ_ONLY without MAP or MAP_FENCE; a handle or offset
+ *   that the operation does not take, or a missing one; an address, offset or
+ *   range that is not a multiple of the page size; a range that is empty, or
+ *   extends beyond the address space or the object; a MAP_FENCE of more than
+ *   one page.
  * - -EINVAL, others: an object that is offered or private to another VM; a wait
  *   on a syncobj or timeline point without fence.
  * - -E2BIG: more elements than the limits; MAP_NULLs of more than 64 GiB

@@ -111,6 +111,7 @@ int tessera_ioctl_vm_bind(struct drm_device *drm, void *arg, struct drm_file *fi
 	struct tessera_bind_data data = {
 		.num_ops = args->ops.count,
 		.num_syncs = args->syncs.count,
+		.fences = tfile->fences,
 	};
 	long bytes = min(data.num_ops, TESSERA_MAX_BINDS) * BIND_OP_BYTES +
 		     min(data.num_syncs, TESSERA_MAX_SYNCS) * 64L;

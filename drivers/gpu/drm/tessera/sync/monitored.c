@@ -18,7 +18,10 @@
  *   jobs of the same context, which run in order. It uses a SIGNAL packet after
  *   the job's commands. Jobs of different contexts are not ordered, so with
  *   several contexts only the first value is written by the device.
- * - The CPU writes with compare and exchange.
+ * - Command streams of the client may raise a value, too, if its VM maps the
+ *   page (VM_BIND). The syncobj does not follow: no dma_fence depends on what a
+ *   command stream does.
+ * - CPU and device write with compare and exchange, and only raise the value.
  *
  * Locks: the set's mutex is a leaf among the mutexes, and is held from
  * tessera_signals_begin() to tessera_signals_commit(). The fence's spinlock
@@ -397,6 +400,31 @@ int tessera_monitored_signal(struct tessera_monitored_set *set, u32 id, u64 valu
 }
 
 /**
+ * tessera_monitored_get_page() - find the page that holds the value of a fence
+ * @set: the client's set
+ * @id: id of the fence
+ *
+ * All values of the page belong to fences of the same client.
+ *
+ * Return: the page with a reference, or NULL if there is no such fence.
+ */
+struct tessera_value_page *tessera_monitored_get_page(struct tessera_monitored_set *set, u32 id)
+{
+	struct tessera_value_page *page = NULL;
+	struct tessera_monitored *fence;
+
+	mutex_lock(&set->lock);
+	fence = xa_load(&set->fences, id);
+	if (fence) {
+		page = fence->page;
+		drm_gem_object_get(&page->base);
+	}
+	mutex_unlock(&set->lock);
+
+	return page;
+}
+
+/**
  * tessera_monitored_set_create() - create a client's set of monitored fences
  * @tdev: the device
  * @file: the open file
@@ -589,7 +617,8 @@ static void signal_write_packet(struct tessera_signal *signal, struct tessera_pk
 {
 	dma_addr_t dma = signal->fence->page->dma + signal->fence->slot * sizeof(u64);
 
-	pkt->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_SIGNAL, 0, TSR_SIGNAL_DWORDS));
+	pkt->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_SIGNAL, TSR_SIGNAL_RAISE,
+						 TSR_SIGNAL_DWORDS));
 	pkt->zero = 0;
 	pkt->addr_lo = cpu_to_le32(lower_32_bits(dma));
 	pkt->addr_hi = cpu_to_le32(upper_32_bits(dma));

@@ -94,6 +94,7 @@ int tessera_monitored_create(struct tessera_monitored_set *set,
 			     struct drm_tessera_fence_create *args);
 int tessera_monitored_destroy(struct tessera_monitored_set *set, u32 id);
 int tessera_monitored_signal(struct tessera_monitored_set *set, u32 id, u64 value);
+struct tessera_value_page *tessera_monitored_get_page(struct tessera_monitored_set *set, u32 id);
 
 int tessera_signals_add(struct tessera_signals **signals, struct tessera_monitored_set *set,
 			struct tessera_quota *quota, struct drm_syncobj *syncobj, u64 value,

@@ -4,7 +4,9 @@
  *
  * A value page holds 64-bit values that the device writes and user space reads.
  * All values of a page belong to one client. The page is a GEM object without a
- * handle, so that only mmap() can find it. Mappings are permanently read-only.
+ * handle, so that only mmap() can find it. Mappings of the CPU are permanently
+ * read-only. VMs of the client may map the page as a page of fences, through
+ * which command streams can raise values, but not lower them.
  *
  * The kernel owns the page, which outlives the hardware. Only its DMA mapping
  * goes when the device is unplugged. The list of pages has a mutex, a leaf.

@@ -16,6 +16,13 @@
  * batch must not depend on them, because batches of other clients that move an
  * object of the VM wait for it.
  *
+ * Pages of fences
+ * ---------------
+ *
+ * MAP_FENCE maps a value page (sync/value_page.c), so that command streams wait
+ * for and signal the client's own fences. The page is no object: it never moves,
+ * and the page tables keep it until they go.
+ *
  * Lock order: &tessera_vm.lock, the objects' reservations,
  * &tessera_page_tables.lock.
  */
@@ -49,6 +56,8 @@ struct bind_op {
 	struct drm_gpuvm_bo *vm_bo;
 	/* Preallocated mappings; NULL once they are in use. */
 	struct tessera_mapping *mapping, *prev, *next;
+	/* MAP_FENCE: the page of fences; NULL once the page tables have it. */
+	struct tessera_fence_page *fence_page;
 	/* The page tables are to point to @bo. */
 	bool shows;
 };
@@ -79,16 +88,24 @@ static bool is_map(const struct drm_tessera_vm_bind_op *op)
 	return op->op == DRM_TESSERA_VM_BIND_MAP;
 }
 
+static bool is_fence(const struct drm_tessera_vm_bind_op *op)
+{
+	return op->op == DRM_TESSERA_VM_BIND_MAP_FENCE;
+}
+
 static int check_op(struct tessera_device *tdev, const struct drm_tessera_vm_bind_op *op)
 {
 	const u64 top = 1ULL << TSR_VM_ADDRESS_BITS;
+	bool named = is_map(op) || is_fence(op);
 
-	if (tessera_ioctl_bad(tdev, op->op > DRM_TESSERA_VM_BIND_MAP_NULL) ||
+	if (tessera_ioctl_bad(tdev, op->op > DRM_TESSERA_VM_BIND_MAP_FENCE) ||
 	    tessera_ioctl_bad(tdev, op->flags & ~DRM_TESSERA_VM_BIND_READ_ONLY) ||
-	    tessera_ioctl_bad(tdev, op->flags && !is_map(op)) ||
+	    tessera_ioctl_bad(tdev, op->flags && !named) ||
 	    tessera_ioctl_bad(tdev, op->pad) ||
-	    tessera_ioctl_bad(tdev, !is_map(op) && (op->handle || op->offset)) ||
-	    tessera_ioctl_bad(tdev, is_map(op) && !op->handle) ||
+	    tessera_ioctl_bad(tdev, !named && op->handle) ||
+	    tessera_ioctl_bad(tdev, !is_map(op) && op->offset) ||
+	    tessera_ioctl_bad(tdev, named && !op->handle) ||
+	    tessera_ioctl_bad(tdev, is_fence(op) && op->range != TSR_PAGE_SIZE) ||
 	    tessera_ioctl_bad(tdev, (op->offset | op->address | op->range) % TSR_PAGE_SIZE) ||
 	    tessera_ioctl_bad(tdev, !op->range || op->address >= top ||
 			      op->range > top - op->address))
@@ -117,13 +134,35 @@ static int look_up(struct bind_op *op, struct tessera_vm *vm, struct drm_file *f
 	return op->vm_bo ? 0 : -ENOMEM;
 }
 
-static int op_init(struct bind_op *op, struct tessera_vm *vm, struct drm_file *file)
+static int look_up_fence(struct bind_op *op, struct tessera_monitored_set *fences)
+{
+	struct tessera_fence_page *fence_page;
+
+	if (!is_fence(op->args))
+		return 0;
+	fence_page = kzalloc(sizeof(*fence_page), GFP_KERNEL_ACCOUNT);
+	if (!fence_page)
+		return -ENOMEM;
+	fence_page->page = tessera_monitored_get_page(fences, op->args->handle);
+	if (!fence_page->page) {
+		kfree(fence_page);
+		return -ENOENT;
+	}
+	op->fence_page = fence_page;
+
+	return 0;
+}
+
+static int op_init(struct bind_op *op, struct tessera_vm *vm, struct drm_file *file,
+		   struct tessera_monitored_set *fences)
 {
 	int ret;
 
 	ret = check_op(vm->tdev, op->args);
 	if (!ret)
 		ret = look_up(op, vm, file);
+	if (!ret)
+		ret = look_up_fence(op, fences);
 	if (ret)
 		return ret;
 
@@ -146,6 +185,8 @@ static void op_fini(struct bind_op *op)
 		dma_resv_unlock(op->bo->tbo.base.resv);
 	}
 	tessera_bo_put(op->bo);
+	if (op->fence_page)
+		tessera_fence_page_free(op->fence_page);
 	kfree(op->mapping);
 	kfree(op->prev);
 	kfree(op->next);
@@ -167,7 +208,7 @@ static int bind_init(struct bind *bind, struct tessera_vm *vm, struct drm_file *
 	for (i = 0; i < data->num_ops; i++) {
 		bind->num_ops++;
 		bind->ops[i].args = &data->ops[i];
-		ret = op_init(&bind->ops[i], vm, file);
+		ret = op_init(&bind->ops[i], vm, file, data->fences);
 		if (ret)
 			return ret;
 		/*
@@ -208,6 +249,32 @@ static void bind_fini(struct bind *bind)
 	tessera_pt_change_cancel(bind->change);
 	tessera_pt_page_destroy_list(bind->vm->pts, &bind->tables);
 	tessera_syncs_fini(&bind->syncs);
+}
+
+/* ---- Pages of fences ------------------------------------------------------ */
+
+/**
+ * tessera_fence_page_free() - drop a page of fences
+ * @fence_page: the page, in no list that is used again
+ */
+void tessera_fence_page_free(struct tessera_fence_page *fence_page)
+{
+	drm_gem_object_put(&fence_page->page->base);
+	kfree(fence_page);
+}
+
+/* Have the page tables keep the page, once. */
+static void keep_fence_page(struct tessera_page_tables *pts, struct bind_op *op)
+{
+	struct tessera_fence_page *other;
+
+	lockdep_assert_held(&pts->lock);
+
+	list_for_each_entry(other, &pts->fence_pages, node)
+		if (other->page == op->fence_page->page)
+			return;
+	list_add(&op->fence_page->node, &pts->fence_pages);
+	op->fence_page = NULL;
 }
 
 /* ---- Limits -------------------------------------------------------------- */
@@ -306,6 +373,14 @@ static bool op_source(const struct bind_op *op, struct tessera_pt_source *source
 	if (op->args->op == DRM_TESSERA_VM_BIND_MAP_NULL) {
 		*source = (struct tessera_pt_source) {
 			.bits = TSR_PTE_VALID | TSR_PTE_NULL | TSR_PTE_WRITE,
+		};
+		return true;
+	}
+	if (is_fence(op->args)) {
+		*source = (struct tessera_pt_source) {
+			.bits = TSR_PTE_VALID | TSR_PTE_FENCE |
+				(mapping.read_only ? 0 : TSR_PTE_WRITE),
+			.addr = op->fence_page->page->dma,
 		};
 		return true;
 	}
@@ -451,6 +526,8 @@ static int step_map(struct drm_gpuva_op *step, void *priv)
 		if (op->bo && (source.bits & TSR_PTE_WRITE))
 			tessera_residency_writable(op->bo);
 	}
+	if (op->fence_page)
+		keep_fence_page(bind->vm->pts, op);
 
 	return 0;
 }

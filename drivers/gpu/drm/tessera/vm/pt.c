@@ -183,6 +183,7 @@ static void pts_free_queues(struct tessera_page_tables *pts)
 static void pts_release_ref(struct kref *ref)
 {
 	struct tessera_page_tables *pts = container_of(ref, struct tessera_page_tables, ref);
+	struct tessera_fence_page *fence_page, *next;
 	struct tessera_device *tdev = pts->tdev;
 	u32 i;
 
@@ -195,6 +196,8 @@ static void pts_release_ref(struct kref *ref)
 	for (i = 0; i < TESSERA_PT_PAGES_LISTS; i++)
 		tessera_pt_page_destroy_list(pts, &pts->tables[i]);
 	tessera_pt_mem_free(&pts->memory);
+	list_for_each_entry_safe(fence_page, next, &pts->fence_pages, node)
+		tessera_fence_page_free(fence_page);
 	dma_fence_put(pts->update);
 	if (!IS_ERR(pts->queue))
 		tessera_paging_queue_put(pts->queue);
@@ -239,6 +242,7 @@ struct tessera_page_tables *tessera_page_tables_create(struct tessera_device *td
 		INIT_LIST_HEAD(&pts->tables[i]);
 	INIT_LIST_HEAD(&pts->node);
 	INIT_LIST_HEAD(&pts->queues);
+	INIT_LIST_HEAD(&pts->fence_pages);
 	tessera_pt_mem_init(pts);
 	tessera_vm_jobs_init(&pts->jobs);
 	pts->tdev = tdev;

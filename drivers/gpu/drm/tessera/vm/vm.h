@@ -29,6 +29,8 @@ struct drm_file;
 struct drm_gpuvm_ops;
 struct drm_tessera_sync;
 struct drm_tessera_vm_bind_op;
+struct tessera_monitored_set;	/* sync/monitored.c */
+struct tessera_value_page;	/* sync/sync.h */
 struct xarray;			/* vm/residency_list.c */
 
 /**
@@ -385,9 +387,27 @@ struct tessera_page_tables {
 	struct dma_fence *update;
 	/** @queues: &struct tessera_vm_queue */
 	struct list_head queues;
+	/**
+	 * @fence_pages: &struct tessera_fence_page, the pages of fences that the
+	 * tables have pointed to. They stay until the tables go, so that no job
+	 * finds a page that is gone. A client has few of them
+	 */
+	struct list_head fence_pages;
 	/** @jobs: unfinished jobs of the VM; has its own lock */
 	struct tessera_vm_jobs jobs;
 };
+
+/**
+ * struct tessera_fence_page - a page of fences that a VM maps or has mapped
+ */
+struct tessera_fence_page {
+	/** @node: in &tessera_page_tables.fence_pages */
+	struct list_head node;
+	/** @page: the page; holds a reference */
+	struct tessera_value_page *page;
+};
+
+void tessera_fence_page_free(struct tessera_fence_page *fence_page);
 
 /**
  * struct tessera_pt_source - the memory that a range of addresses is to point
@@ -589,6 +609,8 @@ struct tessera_bind_data {
 	u32 num_ops;
 	/** @num_syncs: elements of @syncs */
 	u32 num_syncs;
+	/** @fences: the client's monitored fences */
+	struct tessera_monitored_set *fences;
 };
 
 extern const struct drm_gpuvm_ops tessera_bind_gpuvm_ops;
