@@ -552,6 +552,37 @@ int tessera_cmdbuf_timestamp(struct tessera_cmdbuf *cb, uint32_t slot, uint32_t 
 	return ret;
 }
 
+/* Record FENCE_WAIT or FENCE_SIGNAL, which have the same dwords. */
+static int cb_fence(struct tessera_cmdbuf *cb, uint32_t op, uint64_t address, uint64_t value)
+{
+	const uint32_t packet[TSR_FENCE_WAIT_DWORDS] = {
+		TSR_PKT_HEADER(op, 0, TSR_FENCE_WAIT_DWORDS),
+		0,
+		(uint32_t)address,
+		(uint32_t)(address >> 32),
+		(uint32_t)value,
+		(uint32_t)(value >> 32),
+	};
+	int ret;
+
+	if (!cb->vm || address % sizeof(uint64_t))
+		return cb_fail(cb, -EINVAL);
+	ret = cb_work(cb, TSR_FENCE_WAIT_DWORDS, false);
+	if (!ret)
+		cb_emit(cb, packet, TSR_FENCE_WAIT_DWORDS);
+	return ret;
+}
+
+int tessera_cmdbuf_fence_wait(struct tessera_cmdbuf *cb, uint64_t address, uint64_t value)
+{
+	return cb_fence(cb, TSR_OP_FENCE_WAIT, address, value);
+}
+
+int tessera_cmdbuf_fence_signal(struct tessera_cmdbuf *cb, uint64_t address, uint64_t value)
+{
+	return cb_fence(cb, TSR_OP_FENCE_SIGNAL, address, value);
+}
+
 int tessera_cmdbuf_nop(struct tessera_cmdbuf *cb, uint32_t dwords)
 {
 	int ret;

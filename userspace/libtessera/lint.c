@@ -202,6 +202,10 @@ static bool check_packet(struct lint_walk *w, const uint32_t *packet, uint32_t d
 			return false;
 		check_use(w, packet[1], true);
 		return true;
+	case TSR_OP_FENCE_WAIT:
+	case TSR_OP_FENCE_SIGNAL:
+		/* Fences have addresses, and no place in an allocation list. */
+		return w->addresses && dwords == TSR_FENCE_WAIT_DWORDS;
 	default:
 		return false;
 	}

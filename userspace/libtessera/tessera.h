@@ -532,8 +532,9 @@ TESSERA_API uint64_t tessera_monitored_value(const struct tessera_monitored *fen
  */
 TESSERA_API int tessera_monitored_signal(struct tessera_monitored *fence, uint64_t value);
 /*
- * Sleep until the value is reached. Errors: -ETIME: not reached by
- * @deadline_ns.
+ * Sleep until the value is reached. It does not wake up for a value that a
+ * command stream signals (tessera_cmdbuf_fence_signal()). Errors: -ETIME: not
+ * reached by @deadline_ns.
  */
 TESSERA_API int tessera_monitored_wait(struct tessera_monitored *fence, uint64_t value,
 				       int64_t deadline_ns);
@@ -639,6 +640,17 @@ TESSERA_API int tessera_cmdbuf_draw(struct tessera_cmdbuf *cb, uint32_t vertex_s
 				    uint32_t offset, uint32_t vertices, uint32_t flags);
 /* Write the device clock, 64 bits of nanoseconds, at a byte offset (a multiple of 8). */
 TESSERA_API int tessera_cmdbuf_timestamp(struct tessera_cmdbuf *cb, uint32_t slot, uint32_t offset);
+/*
+ * Wait until the value of a monitored fence is at least @value, or raise it to
+ * @value, without the kernel. @address is that of tessera_vm_map_fence(), a
+ * multiple of 8. A value that is not below @value stays. Only for the command
+ * buffer of a VM; else -EINVAL. The wait ends at the job timeout, with an error
+ * of the job: submit the job that signals first.
+ */
+TESSERA_API int tessera_cmdbuf_fence_wait(struct tessera_cmdbuf *cb, uint64_t address,
+					  uint64_t value);
+TESSERA_API int tessera_cmdbuf_fence_signal(struct tessera_cmdbuf *cb, uint64_t address,
+					    uint64_t value);
 /* @dwords: even, 2 .. TSR_PKT_MAX_DWORDS. Does not record pending bindings. */
 TESSERA_API int tessera_cmdbuf_nop(struct tessera_cmdbuf *cb, uint32_t dwords);
 /*
@@ -885,6 +897,18 @@ TESSERA_API int tessera_vm_protect(struct tessera_vm *vm, struct tessera_bo *bo,
  * bind it or make it resident at the same time. Errors: -EINVAL: not mapped.
  */
 TESSERA_API int tessera_vm_unbind(struct tessera_vm *vm, struct tessera_bo *bo);
+/*
+ * Get the address of the value of a monitored fence, for
+ * tessera_cmdbuf_fence_wait() and tessera_cmdbuf_fence_signal(). @flags is 0 or
+ * DRM_TESSERA_VM_BIND_READ_ONLY: jobs can wait for the fence, but not signal it.
+ * A second call changes the flags and keeps the address. The VM keeps the fence
+ * until it is unmapped or the VM is gone. Errors: -EXDEV; -ENOMEM; those of
+ * DRM_IOCTL_TESSERA_VM_BIND.
+ */
+TESSERA_API int tessera_vm_map_fence(struct tessera_vm *vm, struct tessera_monitored *fence,
+				     uint32_t flags, uint64_t *address);
+/* Unmap a monitored fence. Errors: -EINVAL: not mapped. */
+TESSERA_API int tessera_vm_unmap_fence(struct tessera_vm *vm, struct tessera_monitored *fence);
 
 /*
  * The next three functions control which objects are resident for jobs of a VM.

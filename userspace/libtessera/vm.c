@@ -73,6 +73,7 @@ int tessera_vm_new(struct tessera_device *dev, struct tessera_vm **out)
 	atomic_init(&vm->refs, 1);
 	vm->dev = tessera_device_ref(dev);
 	TAILQ_INIT(&vm->mappings);
+	SLIST_INIT(&vm->fences);
 	pthread_mutex_init(&vm->residency, NULL);
 	ret = vm_init_addresses(vm);
 	if (!ret)
@@ -117,9 +118,124 @@ int tessera_mapping_unlist(struct tessera_mapping *mapping)
 	return tessera_device_evict(mapping->vm->dev, &mapping->bo, 1);
 }
 
+/* ---- Monitored fences ----------------------------------------------------- */
+
+/*
+ * Remove the mapping from its list. If it was @unmapped, its addresses can be
+ * reused.
+ */
+static void fence_mapping_free(struct tessera_vm *vm, struct tessera_fence_mapping *mapping,
+			       bool unmapped)
+{
+	SLIST_REMOVE(&vm->fences, mapping, tessera_fence_mapping, of_vm);
+	if (unmapped)
+		tessera_va_give(&vm->va[0], mapping->range);
+	else
+		tessera_free(vm->dev, mapping->range);
+	tessera_monitored_del(mapping->fence);
+	tessera_free(vm->dev, mapping);
+}
+
+static struct tessera_fence_mapping *fence_mapping_find(struct tessera_vm *vm,
+							const struct tessera_monitored *fence)
+{
+	struct tessera_fence_mapping *mapping;
+
+	SLIST_FOREACH(mapping, &vm->fences, of_vm)
+	{
+		if (mapping->fence == fence)
+			return mapping;
+	}
+	return NULL;
+}
+
+static struct tessera_fence_mapping *fence_mapping_new(struct tessera_vm *vm,
+						       struct tessera_monitored *fence)
+{
+	struct tessera_fence_mapping *mapping = tessera_alloc(vm->dev, sizeof(*mapping));
+
+	if (!mapping)
+		return NULL;
+	mapping->range = tessera_va_take(&vm->va[0], TSR_PAGE_SIZE);
+	if (!mapping->range) {
+		tessera_free(vm->dev, mapping);
+		return NULL;
+	}
+	mapping->fence = tessera_monitored_ref(fence);
+	SLIST_INSERT_HEAD(&vm->fences, mapping, of_vm);
+	return mapping;
+}
+
+static int vm_map_fence_locked(struct tessera_vm *vm, struct tessera_monitored *fence,
+			       uint32_t flags, uint64_t *address)
+{
+	struct tessera_fence_mapping *mapping = fence_mapping_find(vm, fence);
+	struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_MAP_FENCE,
+		.flags = flags,
+		.handle = fence->id,
+		.range = TSR_PAGE_SIZE,
+	};
+	bool known = mapping;
+	int ret;
+
+	if (!known)
+		mapping = fence_mapping_new(vm, fence);
+	if (!mapping)
+		return -ENOMEM;
+	op.address = mapping->range->start;
+	ret = vm_bind(vm, &op);
+	if (!ret)
+		*address = op.address + ((uintptr_t)fence->value - (uintptr_t)fence->page);
+	else if (!known)
+		fence_mapping_free(vm, mapping, true);
+	return ret;
+}
+
+int tessera_vm_map_fence(struct tessera_vm *vm, struct tessera_monitored *fence, uint32_t flags,
+			 uint64_t *address)
+{
+	int ret;
+
+	if (fence->obj->dev != vm->dev)
+		return -EXDEV;
+	pthread_mutex_lock(&vm->dev->vm_lock);
+	ret = vm_map_fence_locked(vm, fence, flags, address);
+	pthread_mutex_unlock(&vm->dev->vm_lock);
+	return ret;
+}
+
+static int fence_mapping_unmap(struct tessera_vm *vm, struct tessera_fence_mapping *mapping)
+{
+	const struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_UNMAP,
+		.address = mapping->range->start,
+		.range = TSR_PAGE_SIZE,
+	};
+	int ret = vm_bind(vm, &op);
+
+	fence_mapping_free(vm, mapping, !ret);
+	return ret;
+}
+
+int tessera_vm_unmap_fence(struct tessera_vm *vm, struct tessera_monitored *fence)
+{
+	struct tessera_fence_mapping *mapping;
+	int ret;
+
+	pthread_mutex_lock(&vm->dev->vm_lock);
+	mapping = fence_mapping_find(vm, fence);
+	ret = mapping ? fence_mapping_unmap(vm, mapping) : -EINVAL;
+	pthread_mutex_unlock(&vm->dev->vm_lock);
+	return ret;
+}
+
+/* ---- Objects -------------------------------------------------------------- */
+
 void tessera_vm_del(struct tessera_vm *vm)
 {
 	struct drm_tessera_vm_destroy destroy = { 0 };
+	struct tessera_fence_mapping *fence;
 	struct tessera_mapping *mapping;
 
 	if (!vm || atomic_fetch_sub(&vm->refs, 1) != 1)
@@ -129,6 +245,8 @@ void tessera_vm_del(struct tessera_vm *vm)
 		(void)tessera_mapping_unlist(mapping);
 		mapping_free(mapping, true);
 	}
+	while ((fence = SLIST_FIRST(&vm->fences)))
+		fence_mapping_free(vm, fence, true);
 	pthread_mutex_unlock(&vm->dev->vm_lock);
 	destroy.id = vm->id;
 	/* This removes all mappings. */

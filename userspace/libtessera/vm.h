@@ -26,12 +26,23 @@ struct tessera_mapping {
 	uint64_t phase; /* last phase that requested it */
 };
 
+/*
+ * Mapping of a monitored fence's page in a VM. Protected by the device's
+ * vm_lock.
+ */
+struct tessera_fence_mapping {
+	struct tessera_monitored *fence; /* holds a reference */
+	struct tessera_va_range *range; /* one page of va[0] */
+	SLIST_ENTRY(tessera_fence_mapping) of_vm;
+};
+
 struct tessera_vm {
 	atomic_uint refs;
 	struct tessera_device *dev;
 	uint32_t id;
 	struct tessera_va va[TESSERA_VM_GRANULES];
 	TAILQ_HEAD(, tessera_mapping) mappings; /* least recently requested first */
+	SLIST_HEAD(, tessera_fence_mapping) fences;
 	pthread_mutex_t residency; /* serialises residency changes; taken before vm_lock */
 	uint64_t phase;
 };

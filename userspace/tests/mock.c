@@ -218,7 +218,8 @@ static int mock_bind(struct mock *mock, const struct drm_tessera_vm_bind *args)
 	assert_int_equal(args->ops.count, 1);
 	assert_int_equal(args->syncs.count, 0);
 	mock->last_bind = *(const struct drm_tessera_vm_bind_op *)(uintptr_t)args->ops.array;
-	if (mock->last_bind.op == DRM_TESSERA_VM_BIND_MAP)
+	if (mock->last_bind.op == DRM_TESSERA_VM_BIND_MAP ||
+	    mock->last_bind.op == DRM_TESSERA_VM_BIND_MAP_FENCE)
 		mock->mapped_bytes += mock->last_bind.range;
 	else
 		mock->mapped_bytes -= mock->last_bind.range;

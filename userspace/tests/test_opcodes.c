@@ -57,6 +57,16 @@ static int timestamp(struct tessera_cmdbuf *cb)
 	return tessera_cmdbuf_timestamp(cb, 0, 8);
 }
 
+static int fence_wait(struct tessera_cmdbuf *cb)
+{
+	return tessera_cmdbuf_fence_wait(cb, 4096, 1);
+}
+
+static int fence_signal(struct tessera_cmdbuf *cb)
+{
+	return tessera_cmdbuf_fence_signal(cb, 4096, 1);
+}
+
 static int nop(struct tessera_cmdbuf *cb)
 {
 	return tessera_cmdbuf_nop(cb, 4);
@@ -69,16 +79,19 @@ static int nop(struct tessera_cmdbuf *cb)
 static const struct {
 	uint32_t opcode;
 	int (*record)(struct tessera_cmdbuf *cb);
+	bool in_vm; /* the packet has an address */
 } recorders[] = {
-	{ TSR_OP_NOP, nop },
-	{ TSR_OP_BIND_SLOT, fill },
-	{ TSR_OP_UNBIND_SLOT, unbind },
-	{ TSR_OP_SET_STATE, draw },
-	{ TSR_OP_FILL, fill },
-	{ TSR_OP_COPY, copy },
-	{ TSR_OP_BLIT, blit },
-	{ TSR_OP_DRAW, draw },
-	{ TSR_OP_QUERY_TIMESTAMP, timestamp },
+	{ TSR_OP_NOP, nop, false },
+	{ TSR_OP_BIND_SLOT, fill, false },
+	{ TSR_OP_UNBIND_SLOT, unbind, false },
+	{ TSR_OP_SET_STATE, draw, false },
+	{ TSR_OP_FILL, fill, false },
+	{ TSR_OP_COPY, copy, false },
+	{ TSR_OP_BLIT, blit, false },
+	{ TSR_OP_DRAW, draw, false },
+	{ TSR_OP_QUERY_TIMESTAMP, timestamp, false },
+	{ TSR_OP_FENCE_WAIT, fence_wait, true },
+	{ TSR_OP_FENCE_SIGNAL, fence_signal, true },
 };
 
 static bool has_opcode(const struct tessera_stream *stream, uint32_t opcode)
@@ -95,15 +108,24 @@ static bool has_opcode(const struct tessera_stream *stream, uint32_t opcode)
 
 /* SPLIT-20 */
 static void record_one(struct tessera_device *dev, const struct opcode *op,
-		       int (*record)(struct tessera_cmdbuf *cb))
+		       int (*record)(struct tessera_cmdbuf *cb), bool in_vm)
 {
+	struct tessera_context_desc desc = { 0 };
 	struct tessera_bo *bo = mock_bo(dev, 8192);
+	struct tessera_context *ctx = NULL;
+	struct tessera_vm *vm = NULL;
 	struct tessera_view view;
 	struct tessera_stream stream;
 	struct tessera_cmdbuf *cb;
 	struct tessera_lint lint;
 
-	assert_int_equal(tessera_cmdbuf_new(dev, &cb), 0);
+	if (in_vm) {
+		assert_int_equal(tessera_vm_new(dev, &vm), 0);
+		assert_int_equal(tessera_context_new_vm(vm, &desc, &ctx), 0);
+		assert_int_equal(tessera_cmdbuf_new_for(ctx, &cb), 0);
+	} else {
+		assert_int_equal(tessera_cmdbuf_new(dev, &cb), 0);
+	}
 	tessera_view_init_buffer(&view);
 	assert_int_equal(tessera_cmdbuf_bind(cb, 1, bo, &view), 0);
 	view.access = TSR_SURF_READ | TSR_SURF_WRITE;
@@ -118,6 +140,8 @@ static void record_one(struct tessera_device *dev, const struct opcode *op,
 		fail_msg("no packet %s (0x%02x) in the stream", op->name, op->number);
 	tessera_cmdbuf_del(cb);
 	tessera_bo_del(bo);
+	tessera_context_del(ctx);
+	tessera_vm_del(vm);
 }
 
 static void test_user_opcodes(void **state)
@@ -127,16 +151,20 @@ static void test_user_opcodes(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		int (*record)(struct tessera_cmdbuf * cb) = NULL;
+		bool in_vm = false;
 
 		if (opcodes[i].number >= TSR_OP_PRIVILEGED)
 			continue;
-		for (size_t r = 0; r < ARRAY_SIZE(recorders); r++)
-			if (recorders[r].opcode == opcodes[i].number)
+		for (size_t r = 0; r < ARRAY_SIZE(recorders); r++) {
+			if (recorders[r].opcode == opcodes[i].number) {
 				record = recorders[r].record;
+				in_vm = recorders[r].in_vm;
+			}
+		}
 		if (!record)
 			fail_msg("the test has no recorder for %s (0x%02x)", opcodes[i].name,
 				 opcodes[i].number);
-		record_one(dev, &opcodes[i], record);
+		record_one(dev, &opcodes[i], record, in_vm);
 		seen++;
 	}
 	assert_int_equal(seen, ARRAY_SIZE(recorders));

@@ -177,6 +177,57 @@ static void test_protect(void **state)
 	tessera_vm_del(vm);
 }
 
+/*
+ * RES-13: the address of a fence is that of its value, not of its page. The VM
+ * keeps the fence, and packets with its address need a VM.
+ */
+static void test_map_fence(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_context *ctx = new_context(vm);
+	struct tessera_monitored *fence;
+	struct tessera_cmdbuf *cb, *plain;
+	uint64_t at, again;
+
+	assert_int_equal(tessera_monitored_new(dev_of(state), 7, &fence), 0);
+	assert_int_equal(tessera_vm_unmap_fence(vm, fence), -EINVAL);
+	mock->fail_request = DRM_IOCTL_TESSERA_VM_BIND;
+	mock->fail_errno = ENOENT;
+	assert_int_equal(tessera_vm_map_fence(vm, fence, 0, &at), -ENOENT);
+	mock->fail_errno = 0;
+	for (long i = 0; i < 2; i++) {
+		mock->fail_alloc = mock->allocs + i;
+		assert_int_equal(tessera_vm_map_fence(vm, fence, 0, &at), -ENOMEM);
+	}
+	mock->fail_alloc = -1;
+	assert_int_equal(tessera_vm_map_fence(vm, fence, 0, &at), 0);
+	assert_int_equal(mock->last_bind.op, DRM_TESSERA_VM_BIND_MAP_FENCE);
+	assert_int_equal(mock->last_bind.flags, 0);
+	assert_int_equal(mock->last_bind.range, 4096);
+	assert_int_equal(mock->last_bind.offset, 0);
+	assert_int_equal(at - mock->last_bind.address, 16);
+	assert_int_equal(tessera_vm_map_fence(vm, fence, DRM_TESSERA_VM_BIND_READ_ONLY, &again), 0);
+	assert_int_equal(again, at);
+	assert_int_equal(mock->last_bind.flags, DRM_TESSERA_VM_BIND_READ_ONLY);
+	assert_int_equal(tessera_vm_unmap_fence(vm, fence), 0);
+	assert_int_equal(mock->last_bind.op, DRM_TESSERA_VM_BIND_UNMAP);
+	assert_int_equal(tessera_vm_map_fence(vm, fence, 0, &again), 0);
+	assert_int_equal(again, at);
+	tessera_monitored_del(fence); /* the VM has the last reference */
+
+	assert_int_equal(tessera_cmdbuf_new_for(ctx, &cb), 0);
+	assert_int_equal(tessera_cmdbuf_fence_wait(cb, at, UINT64_MAX), 0);
+	assert_int_equal(tessera_cmdbuf_fence_signal(cb, at, 1), 0);
+	assert_int_equal(tessera_cmdbuf_fence_signal(cb, at + 4, 1), -EINVAL);
+	tessera_cmdbuf_del(cb);
+	assert_int_equal(tessera_cmdbuf_new(dev_of(state), &plain), 0);
+	assert_int_equal(tessera_cmdbuf_fence_wait(plain, at, 1), -EINVAL);
+	tessera_cmdbuf_del(plain);
+	tessera_context_del(ctx);
+	tessera_vm_del(vm);
+}
+
 static void test_bind_fails(void **state)
 {
 	struct mock *mock = mock_of(state);
@@ -711,6 +762,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_private, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_addresses, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_protect, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_map_fence, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_bind_fails, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_new_fails, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_stream, mock_setup, mock_teardown),
