@@ -33,7 +33,6 @@ WHOLE = "# whole suite"
 ABSENT, UNTESTED = "feature not there yet", "no test yet"
 WAITING = {
     "RES-10": ABSENT,
-    "RES-14": ABSENT,
     "CG-1..3": ABSENT,
 }
 

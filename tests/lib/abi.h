@@ -56,6 +56,8 @@ TSR_ABI_SIZE(fence_signal, 16);
 TSR_ABI_SIZE(make_resident, 64);
 TSR_ABI_SIZE(evict, 24);
 TSR_ABI_SIZE(budget, 56);
+TSR_ABI_SIZE(resource_create, 72);
+TSR_ABI_SIZE(resource_open, 40);
 TSR_ABI_SIZE(vm_create, 8);
 TSR_ABI_SIZE(vm_destroy, 8);
 TSR_ABI_SIZE(vm_bind_op, 40);
@@ -108,6 +110,10 @@ TSR_ABI_AT(make_resident, failed, 56);
 TSR_ABI_AT(evict, handles, 8);
 TSR_ABI_AT(budget, reservation, 16);
 TSR_ABI_AT(budget, weight, 48);
+TSR_ABI_AT(resource_create, private_data, 24);
+TSR_ABI_AT(resource_create, data, 56);
+TSR_ABI_AT(resource_open, handles, 8);
+TSR_ABI_AT(resource_open, data_size, 32);
 TSR_ABI_AT(vm_bind_op, address, 24);
 TSR_ABI_AT(vm_bind, syncs, 24);
 TSR_ABI_AT(submit_vm, cmds, 8);
@@ -117,7 +123,7 @@ TSR_ABI_AT(submit_vm, syncs, 24);
  * The ioctl numbers encode the structure sizes. The list is complete: the
  * assertion below fails the build until a new last ioctl is added here.
  */
-_Static_assert(DRM_TESSERA_IOCTL_LAST == DRM_TESSERA_BUDGET, "a row for the new one, too");
+_Static_assert(DRM_TESSERA_IOCTL_LAST == DRM_TESSERA_RESOURCE_OPEN, "a row for the new one, too");
 #define TSR_ABI_NUMBERS(X)                                                                         \
 	X(QUERY, 0xc0186440)                                                                       \
 	X(BO_CREATE, 0xc0406441)                                                                   \
@@ -148,6 +154,8 @@ _Static_assert(DRM_TESSERA_IOCTL_LAST == DRM_TESSERA_BUDGET, "a row for the new 
 	X(SUBMIT_VM, 0x40286463)                                                                   \
 	X(MAKE_RESIDENT, 0xc0406464)                                                               \
 	X(EVICT, 0x40186465)                                                                       \
-	X(BUDGET, 0xc0386466)
+	X(BUDGET, 0xc0386466)                                                                      \
+	X(RESOURCE_CREATE, 0xc0486467)                                                             \
+	X(RESOURCE_OPEN, 0xc0286468)
 
 #endif /* TSR_ABI_H */

@@ -136,8 +136,15 @@ enum drm_tessera_ioctl_id {
 	 * memory, ask for notifications
 	 */
 	DRM_TESSERA_BUDGET = 0x26,
+	/**
+	 * @DRM_TESSERA_RESOURCE_CREATE: create buffer objects together, to be
+	 * shared
+	 */
+	DRM_TESSERA_RESOURCE_CREATE = 0x27,
+	/** @DRM_TESSERA_RESOURCE_OPEN: open all objects of a resource */
+	DRM_TESSERA_RESOURCE_OPEN = 0x28,
 	/** @DRM_TESSERA_IOCTL_LAST: the highest ioctl number */
-	DRM_TESSERA_IOCTL_LAST = DRM_TESSERA_BUDGET,
+	DRM_TESSERA_IOCTL_LAST = DRM_TESSERA_RESOURCE_OPEN,
 };
 
 /**
@@ -609,6 +616,97 @@ struct drm_tessera_bo_create_twins {
 	__u32 handles[2];
 };
 
+#define DRM_TESSERA_RESOURCE_MAX_BOS	64 /* objects of a resource */
+#define DRM_TESSERA_RESOURCE_MAX_DATA	4096 /* bytes of private data of a resource */
+#define DRM_TESSERA_MAX_RESOURCES	1024 /* resources that a client has created */
+
+/**
+ * struct drm_tessera_resource_create - argument of
+ * DRM_IOCTL_TESSERA_RESOURCE_CREATE (WDDM: CreateAllocation with a resource)
+ *
+ * A resource is a set of objects that are created, shared and opened together,
+ * with private data that the kernel does not interpret. The call creates all
+ * objects or none, with a handle of each for this file, and returns a file
+ * descriptor. Any file of the same device that gets the descriptor opens the
+ * resource with RESOURCE_OPEN.
+ *
+ * The handles are like others: each object is used, moved, evicted and closed on
+ * its own. The resource keeps the objects until its last descriptor is closed.
+ * They stay charged to the client that has created them. As with exported
+ * objects, LOCK_DISCARD does not rename them, OFFER refuses them, and a
+ * synchronous BO_DESTROY closes the handle without waiting for the memory.
+ *
+ * A surface pair is a resource of two objects with @private_data, see &struct
+ * drm_tessera_bo_create_twins.
+ *
+ * Errors, with nothing created:
+ *
+ * - -EINVAL: @flags or @pad not zero; no object; not as many @handles, or no
+ *   address for them; @private_data with neither no nor two elements, or two for
+ *   another number of objects; @bos: any error of BO_CREATE, VM_PRIVATE, @vm
+ *   not zero; any error of BO_CREATE_TWINS with @private_data.
+ * - -E2BIG: more objects or private data than the limits; an object is larger
+ *   than every segment it supports.
+ * - -ENOSPC: the client has DRM_TESSERA_MAX_RESOURCES resources.
+ * - -EMFILE, -ENFILE: too many open file descriptors.
+ */
+struct drm_tessera_resource_create {
+	/** @flags: must be zero */
+	__u32 flags;
+	/** @fd: the file descriptor, O_CLOEXEC; -1 after an error [out] */
+	__s32 fd;
+	/**
+	 * @bos: 1 .. DRM_TESSERA_RESOURCE_MAX_BOS &struct
+	 * drm_tessera_bo_create; their handle is ignored
+	 */
+	struct drm_tessera_array bos;
+	/** @private_data: none, or two &struct drm_tessera_bo_private */
+	struct drm_tessera_array private_data;
+	/** @handles: array of __u32 that receives the new objects, as many as @bos */
+	struct drm_tessera_array handles;
+	/** @data: user address of the private data of the resource */
+	__u64 data;
+	/** @data_size: bytes of @data, 0 .. DRM_TESSERA_RESOURCE_MAX_DATA */
+	__u32 data_size;
+	/** @pad: must be zero */
+	__u32 pad;
+};
+
+/**
+ * struct drm_tessera_resource_open - argument of
+ * DRM_IOCTL_TESSERA_RESOURCE_OPEN (WDDM: OpenResource)
+ *
+ * The call makes handles for all objects of a resource, or none. A handle that
+ * the file has for an object already is used again, as by a PRIME import; it is
+ * not counted. The order is that of RESOURCE_CREATE.
+ *
+ * With @handles.array 0 the call opens nothing. It sets @handles.stride and
+ * @handles.count as the kernel has them, and @data_size.
+ *
+ * Errors, with nothing opened:
+ *
+ * - -EINVAL: @flags or @pad not zero; @fd is not that of a resource; a stride
+ *   that is 0 or above the CPU's page size.
+ * - -EBADF: @fd is not open.
+ * - -EXDEV: the resource is of another device.
+ * - -ENOSPC: @handles.count or @data_size is too small; both are set to what is
+ *   needed.
+ */
+struct drm_tessera_resource_open {
+	/** @fd: file descriptor of the resource; stays open */
+	__s32 fd;
+	/** @flags: must be zero */
+	__u32 flags;
+	/** @handles: array of __u32 that receives the handles [in/out] */
+	struct drm_tessera_array handles;
+	/** @data: user address that receives the private data */
+	__u64 data;
+	/** @data_size: bytes there; bytes of the private data [in/out] */
+	__u32 data_size;
+	/** @pad: must be zero */
+	__u32 pad;
+};
+
 /**
  * struct drm_tessera_bo_info - argument of DRM_IOCTL_TESSERA_BO_INFO
  *
@@ -1008,8 +1106,8 @@ struct drm_tessera_bo_wait {
  * - -EINVAL: unknown flags; READ_ONLY with WRITE_ONLY or DISCARD; IGNORE_SYNC
  *   with DISCARD or DO_NOT_EVICT, or for an object with a swizzled layout;
  *   REUSE without DISCARD; DONT_WAIT or IGNORE_SYNC for a twin; DISCARD for an
- *   object that was exported or of which a newer instance is in use; an offered
- *   object.
+ *   object that was exported, that belongs to a resource, or of which a newer
+ *   instance is in use; an offered object.
  * - -EBUSY: the call would have to wait, with LOCK_DONT_WAIT (WDDM:
  *   WasStillDrawing); a swizzled object is locked the other way, with or
  *   without ACQUIRE_RANGE; a swizzled object is scanned out, so it cannot move,
@@ -2006,6 +2104,11 @@ struct drm_tessera_submit_vm {
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_EVICT, struct drm_tessera_evict)
 #define DRM_IOCTL_TESSERA_BUDGET \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_BUDGET, struct drm_tessera_budget)
+#define DRM_IOCTL_TESSERA_RESOURCE_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_RESOURCE_CREATE, \
+		 struct drm_tessera_resource_create)
+#define DRM_IOCTL_TESSERA_RESOURCE_OPEN \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_RESOURCE_OPEN, struct drm_tessera_resource_open)
 #define DRM_IOCTL_TESSERA_VM_CREATE \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_VM_CREATE, struct drm_tessera_vm_create)
 #define DRM_IOCTL_TESSERA_VM_DESTROY \

@@ -122,6 +122,19 @@ int tessera_uobj_get_bytes(void *dst, u64 user, size_t bytes)
 }
 
 /**
+ * tessera_uobj_put_bytes() - copy a few bytes to user space
+ * @user: user address
+ * @src: source
+ * @bytes: number of bytes
+ *
+ * Return: 0 or -EFAULT.
+ */
+int tessera_uobj_put_bytes(u64 user, const void *src, size_t bytes)
+{
+	return copy_to_user(u64_to_user_ptr(user), src, bytes) ? -EFAULT : 0;
+}
+
+/**
  * tessera_uobj_put_array() - answer a query with an array of structs
  * @out: the user's array; receives stride and count
  * @obj_size: size of the kernel's struct

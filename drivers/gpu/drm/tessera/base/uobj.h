@@ -9,6 +9,7 @@ struct drm_tessera_array;
 int tessera_uobj_get(const struct drm_tessera_array *in, size_t obj_size, u32 max_count,
 		     void **out);
 int tessera_uobj_get_bytes(void *dst, u64 user, size_t bytes);
+int tessera_uobj_put_bytes(u64 user, const void *src, size_t bytes);
 int tessera_uobj_check_abort(void *unused);
 int tessera_uobj_put_array(struct drm_tessera_array *out, size_t obj_size,
 			   u32 count, const void *objs);

@@ -171,6 +171,8 @@ struct tessera_process_count {
 	atomic_t fences;
 	/** @tables: page tables */
 	atomic_t tables;
+	/** @resources: shared resources */
+	atomic_t resources;
 };
 
 /**

@@ -70,11 +70,11 @@ static int lock_check(struct tessera_bo *bo, u32 flags)
 			      (flags & (DRM_TESSERA_LOCK_DONT_WAIT |
 					DRM_TESSERA_LOCK_IGNORE_SYNC))) ||
 	    /*
-	     * An importer would go on using the old instance. And an instance
+	     * Other files would go on using the old instance. And an instance
 	     * with a successor in use cannot be renamed.
 	     */
 	    tessera_ioctl_bad(tdev, (flags & DRM_TESSERA_LOCK_DISCARD) &&
-			      (READ_ONCE(bo->tbo.base.dma_buf) ||
+			      (tessera_bo_is_shared(bo) ||
 			       tessera_renamed_is_old(tdev, &bo->instance))))
 		return -EINVAL;
 

@@ -6,6 +6,7 @@
 #ifndef __TESSERA_GEM_H__
 #define __TESSERA_GEM_H__
 
+#include <linux/kref.h>
 #include <linux/types.h>
 
 struct dma_buf;
@@ -16,6 +17,7 @@ struct drm_gem_object;
 struct drm_mode_create_dumb;
 struct drm_tessera_bo_create;
 struct drm_tessera_bo_from_user;
+struct file;
 struct sg_table;
 struct tessera_bo;		/* mem/mem.h */
 struct tessera_device;
@@ -74,11 +76,46 @@ struct drm_gem_object *tessera_import_sg_table(struct drm_device *drm,
 int tessera_dumb_create(struct tessera_device *tdev, struct drm_file *file,
 			struct tessera_paging_queue *queue, struct drm_mode_create_dumb *args);
 
+/* gem/resource.c */
+
+/**
+ * struct tessera_resource - objects that are created, shared and opened together
+ *
+ * Nothing changes after it has been shared.
+ */
+struct tessera_resource {
+	/** @ref: the file descriptor and each running ioctl hold one */
+	struct kref ref;
+	/**
+	 * @count: &tessera_process_count.resources of the process that has
+	 * shared it; NULL: not shared
+	 */
+	atomic_t *count;
+	/** @data: private data, only for user space; NULL if there is none */
+	void *data;
+	/** @data_size: bytes of @data */
+	u32 data_size;
+	/** @num: number of objects, 1 to DRM_TESSERA_RESOURCE_MAX_BOS */
+	u32 num;
+	/** @bos: the objects, with references */
+	struct tessera_bo *bos[];
+};
+
+struct tessera_resource *tessera_resource_create(struct tessera_device *tdev,
+						 struct tessera_paging_queue *queue,
+						 const struct drm_tessera_bo_create *args, u32 num);
+void tessera_resource_put(struct tessera_resource *resource);
+struct file *tessera_resource_share(struct tessera_resource *resource);
+struct tessera_resource *tessera_resource_lookup(struct drm_device *drm, int fd);
+int tessera_resource_open(struct tessera_resource *resource, struct drm_file *file, u32 *handles,
+			  u64 *added);
+int tessera_resource_member_handle(struct drm_file *file, struct tessera_bo *bo, u32 *handle);
+void tessera_resource_close(struct drm_file *file, const u32 *handles, u64 added);
+
 /* gem/surface_pair.c */
-int tessera_surface_pair_create(struct tessera_device *tdev, struct drm_file *file,
-				struct tessera_paging_queue *queue,
-				struct drm_tessera_bo_create *args,
-				const struct tessera_private *privs);
+int tessera_surface_pair_interpret(struct tessera_device *tdev,
+				   struct drm_tessera_bo_create *args,
+				   const struct tessera_private *privs);
 
 /* gem/userptr.c */
 bool tessera_userptr_offered(struct tessera_device *tdev);

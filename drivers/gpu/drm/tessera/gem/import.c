@@ -85,6 +85,21 @@ static int import_when_ready(struct drm_device *drm, struct drm_file *file, stru
 	return ret == -EINPROGRESS ? -EBUSY : ret;
 }
 
+/* The handle that the file has for a member of a resource, else -ENOENT. */
+static int import_member(struct drm_device *drm, struct drm_file *file, struct dma_buf *dmabuf,
+			 u32 *handle)
+{
+	struct drm_gem_object *gem = tessera_dmabuf_own(drm, dmabuf);
+	int ret;
+
+	if (!gem)
+		return -ENOENT;
+	ret = tessera_resource_member_handle(file, gem_to_tessera_bo(gem), handle);
+	drm_gem_object_put(gem);
+
+	return ret;
+}
+
 /**
  * tessera_import_fd() - &drm_driver.prime_fd_to_handle
  * @drm: the device
@@ -100,12 +115,16 @@ int tessera_import_fd(struct drm_device *drm, struct drm_file *file, int fd, u32
 	struct dma_buf *dmabuf;
 	int ret;
 
-	ret = drm_gem_prime_fd_to_handle(drm, file, fd, handle);
-	if (ret != -EINPROGRESS)
-		return ret;
 	dmabuf = dma_buf_get(fd);
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
+	ret = import_member(drm, file, dmabuf, handle);
+	if (ret == -ENOENT)
+		ret = drm_gem_prime_fd_to_handle(drm, file, fd, handle);
+	if (ret != -EINPROGRESS) {
+		dma_buf_put(dmabuf);
+		return ret;
+	}
 	ret = tessera_dmabuf_attach_prepare(dmabuf);
 	if (!ret) {
 		ret = import_when_ready(drm, file, dmabuf, fd, handle);

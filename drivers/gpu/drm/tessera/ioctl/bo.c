@@ -21,7 +21,6 @@
 #include "gem/gem.h"
 #include "ioctl/ioctl.h"
 #include "mem/mem.h"
-#include "pure/surface.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
 #include "vm/vm.h"
@@ -60,58 +59,6 @@ int tessera_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file 
 	}
 	ret = tessera_gem_create(tdev, file, tfile->paging, args, vm ? vm->base.r_obj : NULL);
 	tessera_vm_put(vm);
-
-	return ret;
-}
-
-static int surface_pair_get_data(const struct drm_tessera_bo_create_twins *args,
-				 struct drm_tessera_bo_create **bos, struct tessera_private **privs)
-{
-	int ret;
-
-	ret = tessera_uobj_get_array(&args->bos, bos, TESSERA_SURFACE_PAIR_NUM);
-	if (!ret)
-		ret = tessera_uobj_get_array(&args->private_data, privs, TESSERA_SURFACE_PAIR_NUM);
-
-	return ret;
-}
-
-/**
- * tessera_ioctl_bo_create_twins() - create the two objects of one surface
- * @drm: the device
- * @data: &struct drm_tessera_bo_create_twins
- * @file: the open file
- *
- * Return: 0, or one of the errors of the struct.
- */
-int tessera_ioctl_bo_create_twins(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	struct tessera_device *tdev = to_tessera_device(drm);
-	struct tessera_file *tfile = to_tessera_file(file);
-	struct drm_tessera_bo_create_twins *args = data;
-	struct drm_tessera_bo_create *bos = NULL;
-	struct tessera_private *privs = NULL;
-	int ret;
-
-	static_assert(ARRAY_SIZE(args->handles) == TESSERA_SURFACE_PAIR_NUM);
-
-	memset(args->handles, 0, sizeof(args->handles));
-	if (tessera_ioctl_bad(tdev, args->flags || args->pad) ||
-	    tessera_ioctl_bad(tdev, args->bos.count != TESSERA_SURFACE_PAIR_NUM) ||
-	    tessera_ioctl_bad(tdev, args->private_data.count != TESSERA_SURFACE_PAIR_NUM))
-		return -EINVAL;
-
-	ret = tessera_account_bind(tfile->account);
-	if (!ret)
-		ret = surface_pair_get_data(args, &bos, &privs);
-	if (!ret)
-		ret = tessera_surface_pair_create(tdev, file, tfile->paging, bos, privs);
-	if (!ret) {
-		args->handles[0] = bos[0].handle;
-		args->handles[1] = bos[1].handle;
-	}
-	kvfree(privs);
-	kvfree(bos);
 
 	return ret;
 }

@@ -55,6 +55,7 @@ int tessera_file_open(struct drm_device *drm, struct drm_file *file)
 	tfile->tdev = tdev;
 	xa_init_flags(&tfile->contexts, XA_FLAGS_ALLOC1);
 	xa_init_flags(&tfile->vms, XA_FLAGS_ALLOC1);
+	mutex_init(&tfile->opening);
 	ret = -ENOMEM;
 	tfile->backlog = tessera_backlog_create(tdev);
 	if (!tfile->backlog)
@@ -89,6 +90,7 @@ err_put_account:
 err_put_backlog:
 	tessera_backlog_put(tfile->backlog);
 err_free:
+	mutex_destroy(&tfile->opening);
 	kfree(tfile);
 	return ret;
 }
@@ -115,6 +117,7 @@ void tessera_file_close(struct drm_device *drm, struct drm_file *file)
 	tessera_paging_queue_put(tfile->paging);
 	tessera_account_put(tfile->account);
 	tessera_backlog_put(tfile->backlog);
+	mutex_destroy(&tfile->opening);
 	kfree(tfile);
 	file->driver_priv = NULL;
 }

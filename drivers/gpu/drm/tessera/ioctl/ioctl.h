@@ -3,6 +3,7 @@
 #ifndef __TESSERA_IOCTL_H__
 #define __TESSERA_IOCTL_H__
 
+#include <linux/mutex.h>
 #include <linux/xarray.h>
 
 #include <drm/drm_ioctl.h>
@@ -51,6 +52,11 @@ struct tessera_file {
 	struct tessera_monitored_set *fences;
 	/** @vms: &struct tessera_vm by id; has its own lock */
 	struct xarray vms;
+	/**
+	 * @opening: held while resources are opened, so that the file gets one
+	 * handle for each object
+	 */
+	struct mutex opening;
 };
 
 int tessera_file_open(struct drm_device *drm, struct drm_file *file);
@@ -63,7 +69,6 @@ int tessera_ioctl_query(struct drm_device *drm, void *data, struct drm_file *fil
 
 /* ioctl/bo.c */
 int tessera_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file);
-int tessera_ioctl_bo_create_twins(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_dumb_create(struct drm_file *file, struct drm_device *drm,
 			      struct drm_mode_create_dumb *args);
 int tessera_ioctl_bo_from_user(struct drm_device *drm, void *data, struct drm_file *file);
@@ -71,6 +76,11 @@ int tessera_ioctl_bo_destroy(struct drm_device *drm, void *data, struct drm_file
 int tessera_ioctl_offer(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_reclaim(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_lock(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* ioctl/resource.c */
+int tessera_ioctl_bo_create_twins(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_resource_create(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_resource_open(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* ioctl/submit.c */
 int tessera_ioctl_context_create(struct drm_device *drm, void *data, struct drm_file *file);

@@ -85,4 +85,6 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	TESSERA_IOCTL(MAKE_RESIDENT, make_resident),
 	TESSERA_IOCTL(EVICT, evict),
 	TESSERA_IOCTL(BUDGET, budget),
+	TESSERA_IOCTL(RESOURCE_CREATE, resource_create),
+	TESSERA_IOCTL(RESOURCE_OPEN, resource_open),
 };

@@ -276,10 +276,13 @@ struct tessera_bo_sharing {
 	/** @lock: orders setting @exported and an offer of the object */
 	spinlock_t lock;
 	/**
-	 * @exported: the object was exported or imported at some time, so its
-	 * reservation may contain foreign fences
+	 * @exported: the object was exported, imported or shared in a resource
+	 * at some time, so its reservation may contain foreign fences, and
+	 * other files may have handles
 	 */
 	bool exported;
+	/** @member: the object belongs to a shared resource, see gem/resource.c */
+	bool member;
 };
 
 /**
@@ -541,6 +544,15 @@ static inline u32 tessera_bo_place_flags(const struct tessera_bo *bo)
 static inline bool tessera_bo_is_immovable(const struct tessera_bo *bo)
 {
 	return READ_ONCE(bo->fixed.addr);
+}
+
+/*
+ * Checks whether other files can get the object, through a dma-buf or a
+ * resource.
+ */
+static inline bool tessera_bo_is_shared(const struct tessera_bo *bo)
+{
+	return READ_ONCE(bo->tbo.base.dma_buf) || READ_ONCE(bo->sharing.member);
 }
 
 /* Checks whether a VM maps an object. The caller holds its reservation. */

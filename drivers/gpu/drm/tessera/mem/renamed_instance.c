@@ -122,7 +122,7 @@ void tessera_renamed_name(struct tessera_device *tdev, struct tessera_renamed_in
 /* Nothing depends on the bytes of the object, except its client. */
 static bool is_idle(struct tessera_bo *bo)
 {
-	return !READ_ONCE(bo->locks.held) && !READ_ONCE(bo->tbo.base.dma_buf) &&
+	return !READ_ONCE(bo->locks.held) && !tessera_bo_is_shared(bo) &&
 	       !tessera_bo_is_offered(bo) && !atomic_read(&bo->lost) &&
 	       !tessera_bo_is_immovable(bo) && !tessera_bo_is_in_vm(bo) &&
 	       dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP);
