@@ -180,6 +180,14 @@ void tessera_table_thaw(struct tessera_device *dev);
 /* Take a reference to the object with this handle. NULL: none has it. */
 struct tessera_bo *tessera_bo_find(struct tessera_device *dev, uint32_t handle);
 
+/*
+ * Make *@bo, which has no handle, the object of a handle that the kernel has
+ * returned while the table was frozen. If the device has an object with this
+ * handle, *@bo is freed and becomes a reference to that one. After a failure the
+ * handle is closed.
+ */
+int tessera_bo_take(struct tessera_bo **bo, uint32_t handle);
+
 /* context.c */
 /* Elements of a sync list for the kernel. Errors: -EXDEV. */
 int tessera_sync_fill(struct drm_tessera_sync *sync, const struct tessera_device *dev,

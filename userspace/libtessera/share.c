@@ -104,26 +104,34 @@ static int adopt(struct tessera_bo *bo, uint32_t handle)
 	return 0;
 }
 
+int tessera_bo_take(struct tessera_bo **bo, uint32_t handle)
+{
+	struct tessera_bo *old = tessera_bo_find((*bo)->dev, handle);
+
+	if (!old)
+		return adopt(*bo, handle);
+	tessera_bo_free(*bo);
+	*bo = old;
+	return 0;
+}
+
 int tessera_bo_import(struct tessera_device *dev, int fd, struct tessera_bo **out)
 {
-	struct tessera_bo *new = tessera_bo_alloc(dev), *old = NULL;
+	struct tessera_bo *bo = tessera_bo_alloc(dev);
 	struct drm_prime_handle prime = { .fd = fd };
 	int ret;
 
-	if (!new)
+	if (!bo)
 		return -ENOMEM;
 	tessera_table_freeze(dev);
 	ret = tessera_ioctl(dev, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime);
-	if (!ret) {
-		old = tessera_bo_find(dev, prime.handle);
-		if (!old)
-			ret = adopt(new, prime.handle);
-	}
-	tessera_table_thaw(dev);
-	if (ret || old)
-		tessera_bo_free(new);
 	if (!ret)
-		*out = old ? old : new;
+		ret = tessera_bo_take(&bo, prime.handle);
+	tessera_table_thaw(dev);
+	if (ret)
+		tessera_bo_free(bo);
+	else
+		*out = bo;
 	return ret;
 }
 

@@ -283,6 +283,33 @@ TESSERA_API int tessera_bo_import(struct tessera_device *dev, int fd, struct tes
 TESSERA_API int tessera_bo_export(struct tessera_bo *bo, int *fd);
 
 /*
+ * Create a resource: @count objects (1 .. DRM_TESSERA_RESOURCE_MAX_BOS), which
+ * are stored in @bos, with @data_size bytes of private data
+ * (0 .. DRM_TESSERA_RESOURCE_MAX_DATA), which the kernel does not interpret. All
+ * objects are created or none. The caller closes *@fd (O_CLOEXEC), and sends it
+ * to programs that open the resource; it keeps the objects' memory, not their
+ * handles. The objects are used and deleted one by one. They can neither be
+ * offered nor renamed, and a cache destroys them. Errors: those of
+ * DRM_IOCTL_TESSERA_RESOURCE_CREATE.
+ */
+TESSERA_API int tessera_resource_create(struct tessera_device *dev,
+					const struct tessera_bo_desc *descs, uint32_t count,
+					const void *data, uint32_t data_size,
+					struct tessera_bo **bos, int *fd);
+/*
+ * Open all objects of a resource, or none. *@count and *@data_size are the
+ * elements of @bos and the bytes at @data, and receive what the resource has.
+ * With a NULL @bos nothing else happens: the first of two calls. Each object
+ * comes with one reference for the caller. An object that @dev has already is
+ * that object, as with tessera_bo_import(). The caller keeps @fd, and may close
+ * it at once. Errors: -ENOSPC: more objects or private data than there is space
+ * for; -EBADF or -EINVAL: @fd is no resource; -EXDEV: it is of another device;
+ * -ENOMEM.
+ */
+TESSERA_API int tessera_resource_open(struct tessera_device *dev, int fd, struct tessera_bo **bos,
+				      uint32_t *count, void *data, uint32_t *data_size);
+
+/*
  * GEM handle in the library's DRM file, for ioctls of the caller. It is valid
  * while the object exists. The caller must not close it.
  */

@@ -350,8 +350,62 @@ static int mock_import(struct mock *mock, struct drm_prime_handle *args)
 	return EBADF;
 }
 
+static int mock_resource_create(struct mock *mock, struct drm_tessera_resource_create *args)
+{
+	struct mock_resource *resource = &mock->resource;
+	uint32_t *handles = (uint32_t *)(uintptr_t)args->handles.array;
+
+	assert_int_equal(args->bos.stride, sizeof(resource->creates[0]));
+	assert_int_equal(args->handles.stride, sizeof(*handles));
+	assert_int_equal(args->handles.count, args->bos.count);
+	assert_in_range(args->bos.count, 1, ARRAY_SIZE(resource->handles));
+	assert_in_range(args->data_size, 0, sizeof(resource->data));
+	resource->count = args->bos.count;
+	resource->data_size = args->data_size;
+	memcpy(resource->creates, (void *)(uintptr_t)args->bos.array,
+	       resource->count * sizeof(resource->creates[0]));
+	memcpy(resource->data, (void *)(uintptr_t)args->data, resource->data_size);
+	for (uint32_t i = 0; i < resource->count; i++) {
+		handles[i] = resource->handles[i] = ++mock->next_handle;
+		mock->open_handles++;
+	}
+	args->fd = resource->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return 0;
+}
+
+/* As in the kernel, an object that the file has keeps its handle. */
+static int mock_resource_open(struct mock *mock, struct drm_tessera_resource_open *args)
+{
+	struct mock_resource *resource = &mock->resource;
+	uint32_t *handles = (uint32_t *)(uintptr_t)args->handles.array;
+	bool fits =
+		args->handles.count >= resource->count && args->data_size >= resource->data_size;
+
+	if (args->fd < 0 || args->fd != resource->fd)
+		return EBADF;
+	args->handles.count = resource->count;
+	args->data_size = resource->data_size;
+	if (!handles)
+		return 0;
+	if (!fits)
+		return ENOSPC;
+	memcpy((void *)(uintptr_t)args->data, resource->data, resource->data_size);
+	for (uint32_t i = 0; i < resource->count; i++) {
+		if (!resource->handles[i]) {
+			resource->handles[i] = ++mock->next_handle;
+			mock->open_handles++;
+		}
+		handles[i] = resource->handles[i];
+	}
+	return 0;
+}
+
 static int mock_close(struct mock *mock, uint32_t handle)
 {
+	for (uint32_t i = 0; i < ARRAY_SIZE(mock->resource.handles); i++) {
+		if (mock->resource.handles[i] == handle)
+			mock->resource.handles[i] = 0;
+	}
 	for (int i = 0; i < MOCK_MAX_DMABUFS; i++) {
 		if (mock->dmabufs[i].handle == handle)
 			mock->dmabufs[i].handle = 0;
@@ -517,6 +571,10 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 	case DRM_IOCTL_TESSERA_FENCE_SIGNAL:
 		memcpy(mock->memory + 16, &((struct drm_tessera_fence_signal *)arg)->value, 8);
 		return 0;
+	case DRM_IOCTL_TESSERA_RESOURCE_CREATE:
+		return mock_resource_create(mock, arg);
+	case DRM_IOCTL_TESSERA_RESOURCE_OPEN:
+		return mock_resource_open(mock, arg);
 	case DRM_IOCTL_PRIME_HANDLE_TO_FD:
 		return mock_export(mock, arg);
 	case DRM_IOCTL_PRIME_FD_TO_HANDLE:
@@ -646,6 +704,7 @@ static void mock_init(struct mock *mock)
 	};
 	for (int i = 0; i < MOCK_MAX_DMABUFS; i++)
 		mock->dmabufs[i].fd = -1;
+	mock->resource.fd = -1;
 }
 
 struct mock *mock_new(void)

@@ -84,6 +84,13 @@ struct mock {
 		uint32_t handle; /* 0: closed */
 	} dmabufs[MOCK_MAX_DMABUFS];
 	struct drm_prime_handle last_export;
+	struct mock_resource {
+		int fd; /* of the caller; -1: there is none */
+		uint32_t count, data_size;
+		uint32_t handles[4]; /* 0: closed */
+		struct drm_tessera_bo_create creates[4];
+		char data[16];
+	} resource;
 };
 
 /*

@@ -126,6 +126,109 @@ static void test_not_cached(void **state)
 	close(fd);
 }
 
+/* ---- Resources ----------------------------------------------------------- */
+
+#define MEMBERS 3
+
+static int create(void **state, struct tessera_bo **bos)
+{
+	struct tessera_bo_desc descs[MEMBERS];
+	int fd = -1;
+
+	for (uint32_t i = 0; i < MEMBERS; i++)
+		assert_int_equal(tessera_bo_desc_init(dev_of(state), &descs[i],
+						      TESSERA_USAGE_TEXTURE, 4096 * (i + 1), NULL),
+				 0);
+	assert_int_equal(
+		tessera_resource_create(dev_of(state), descs, MEMBERS, "planes", 7, bos, &fd), 0);
+	return fd;
+}
+
+/* RES-14: the objects come with their sizes and the data, in order. */
+static void test_resource(void **state)
+{
+	struct tessera_bo *bos[MEMBERS], *opened[MEMBERS + 1];
+	struct mock *mock = mock_of(state);
+	uint32_t count = 0, size = 0;
+	int fd = create(state, bos);
+	char data[8];
+
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		assert_int_equal(mock->resource.creates[i].size, 4096 * (i + 1));
+		assert_int_equal(tessera_bo_size(bos[i]), 4096 * (i + 1));
+		assert_int_equal(tessera_bo_handle(bos[i]), mock->resource.handles[i]);
+	}
+	assert_int_equal(tessera_resource_open(dev_of(state), fd, NULL, &count, NULL, &size), 0);
+	assert_int_equal(count, MEMBERS);
+	assert_int_equal(size, 7);
+	count = MEMBERS + 1;
+	size = sizeof(data);
+	/* This file has the first and the last one: other references to them. */
+	tessera_bo_del(bos[1]);
+	assert_int_equal(mock->open_handles, 2);
+	assert_int_equal(tessera_resource_open(dev_of(state), fd, opened, &count, data, &size), 0);
+	assert_int_equal(count, MEMBERS);
+	assert_int_equal(size, 7);
+	assert_string_equal(data, "planes");
+	assert_ptr_equal(opened[0], bos[0]);
+	assert_ptr_equal(opened[2], bos[2]);
+	assert_int_equal(tessera_bo_handle(opened[1]), mock->resource.handles[1]);
+	tessera_bo_del(bos[0]);
+	tessera_bo_del(bos[2]);
+	promise(mock->open_handles == MEMBERS, "a handle was closed below a reference");
+	for (uint32_t i = 0; i < MEMBERS; i++)
+		tessera_bo_del(opened[i]);
+	close(fd);
+}
+
+/* RES-14: all or none, whatever fails. */
+static void test_resource_failures(void **state)
+{
+	struct tessera_bo *bos[MEMBERS], *none[MEMBERS] = { NULL };
+	struct tessera_bo_desc desc = { 0 };
+	struct mock *mock = mock_of(state);
+	uint32_t count, size;
+	int fd, ret = -ENOMEM;
+
+	assert_int_equal(tessera_resource_create(dev_of(state), &desc, 1, NULL, 0, none, &fd),
+			 -EINVAL);
+	assert_int_equal(tessera_resource_create(dev_of(state), &desc,
+						 DRM_TESSERA_RESOURCE_MAX_BOS + 1, NULL, 0, none,
+						 &fd),
+			 -E2BIG);
+	fd = create(state, bos);
+	for (uint32_t i = 0; i < MEMBERS; i++)
+		tessera_bo_del(bos[i]);
+	count = MEMBERS - 1;
+	size = 7;
+	assert_int_equal(tessera_resource_open(dev_of(state), fd, none, &count, NULL, &size),
+			 -ENOSPC);
+	assert_int_equal(count, MEMBERS);
+	/* BO_INFO of the second object fails, and all handles are closed. */
+	mock->fail_request = DRM_IOCTL_TESSERA_BO_INFO;
+	mock->fail_errno = ENODEV;
+	mock->fail_after = 1;
+	assert_int_equal(tessera_resource_open(dev_of(state), fd, none, &count, mock->memory,
+					       &size),
+			 -ENODEV);
+	assert_int_equal(mock->open_handles, 0);
+	mock->fail_errno = 0;
+	for (long i = 0; ret == -ENOMEM; i++) {
+		mock->fail_alloc = mock->allocs + i;
+		ret = tessera_resource_open(dev_of(state), fd, bos, &count, mock->memory, &size);
+		assert_int_equal(mock->open_handles, ret ? 0 : MEMBERS);
+	}
+	assert_int_equal(ret, 0);
+	mock->fail_alloc = -1;
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		assert_null(none[i]);
+		tessera_bo_del(bos[i]);
+	}
+	assert_int_equal(tessera_resource_open(dev_of(state), -1, none, &count, NULL, &size),
+			 -EBADF);
+	close(fd);
+}
+
 /* ---- Sync objects -------------------------------------------------------- */
 
 /* A sync_file goes out of a binary object and into another one. */
@@ -329,9 +432,11 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_twice),      TEST(test_own),	      TEST(test_failures),
-		TEST(test_not_cached), TEST(test_sync_file),  TEST(test_wait_many),
-		TEST(test_threads),    TEST(test_syncobj_fd),
+		TEST(test_twice),     TEST(test_own),
+		TEST(test_failures),  TEST(test_not_cached),
+		TEST(test_sync_file), TEST(test_wait_many),
+		TEST(test_threads),   TEST(test_syncobj_fd),
+		TEST(test_resource),  TEST(test_resource_failures),
 	};
 
 	return cmocka_run_group_tests_name("share", tests, NULL, NULL);
