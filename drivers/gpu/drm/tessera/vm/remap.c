@@ -255,7 +255,7 @@ static struct dma_fence *remap_run(struct remap *remap, struct tessera_paging_ba
 
 /**
  * tessera_remap_push() - &tessera_upcalls.remap_push
- * @bo: the object, reservation held
+ * @bo: the object, reservation held, with a slot for a fence
  * @batch: the batch that moves it, prepared
  *
  * Return: the fence of the batch, with a reference; or -ENOMEM, and the caller
@@ -276,6 +276,9 @@ struct dma_fence *tessera_remap_push(struct tessera_bo *bo, struct tessera_pagin
 	if (!ret) {
 		remap_lock(&remap);
 		fence = remap_run(&remap, batch);
+		/* The MMU notifier must find it, see group_push(). */
+		if (!IS_ERR(fence) && bo->user)
+			dma_resv_add_fence(bo->tbo.base.resv, fence, DMA_RESV_USAGE_KERNEL);
 		remap_unlock(&remap);
 	}
 	update_residency_entries(bo);
@@ -438,6 +441,14 @@ static int group_push(struct group *group, struct dma_fence **fence)
 	group->change = NULL;
 	*fence = tessera_paging_push(&group->batch);
 	tessera_page_tables_updated(pts, *fence);
+	/*
+	 * A move and the destruction of an object wait for this fence, and so
+	 * does the MMU notifier. The notifier does not look at the VM's jobs any
+	 * more once the object is hidden and a new job was queued, so the fence
+	 * has to be there before a job can be.
+	 */
+	for (i = 0; i < group->num; i++)
+		dma_resv_add_fence(group->vm_bos[i]->obj->resv, *fence, DMA_RESV_USAGE_BOOKKEEP);
 	tessera_page_tables_trim(pts, &spare);
 unlock:
 	mutex_unlock(&pts->lock);
@@ -449,7 +460,6 @@ unlock:
 static int group_queue(struct group *group)
 {
 	struct dma_fence *fence = NULL;
-	u32 i;
 	int ret;
 
 	tessera_paging_begin(&group->batch, group->pts->queue, 0, NULL);
@@ -460,9 +470,6 @@ static int group_queue(struct group *group)
 		tessera_paging_abort(&group->batch);
 		return ret;
 	}
-	/* A move and the destruction of the object wait for this fence. */
-	for (i = 0; i < group->num; i++)
-		dma_resv_add_fence(group->vm_bos[i]->obj->resv, fence, DMA_RESV_USAGE_BOOKKEEP);
 	dma_fence_put(fence);
 
 	return ret;
