@@ -54,8 +54,11 @@ static bool access_part(TesseraState *s, hwaddr addr, uint8_t *buf,
 {
     uint32_t page = addr / s->cfg.page_size, err;
 
-    /* A table that is being loaded has not been checked yet. */
-    if (s->distrusted || !s->ha->table[page]) {
+    /*
+     * A table that is being loaded has not been checked yet. QEMU does not
+     * shorten an access of another device that reaches beyond the window.
+     */
+    if (s->distrusted || page >= s->ha->num_pages || !s->ha->table[page]) {
         touch_error(s, addr);
         return false;
     }
