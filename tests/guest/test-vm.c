@@ -713,7 +713,10 @@ static void bad_operations(void)
 		struct drm_tessera_vm_bind_op op;
 		int rc;
 	} rows[] = {
-		{ { .op = 3, .handle = bo.handle, .address = AT, .range = KiB(4) }, -EINVAL },
+		{ { .op = 4, .handle = bo.handle, .address = AT, .range = KiB(4) }, -EINVAL },
+		{ { .op = 3, .handle = 4711, .address = AT, .range = KiB(4) }, -ENOENT },
+		{ { .op = 3, .handle = 4711, .address = AT, .range = KiB(8) }, -EINVAL },
+		{ { .op = 3, .address = AT, .range = KiB(4) }, -EINVAL },
 		{ { .flags = 2, .handle = bo.handle, .address = AT, .range = KiB(4) }, -EINVAL },
 		{ { .pad = 1, .handle = bo.handle, .address = AT, .range = KiB(4) }, -EINVAL },
 		{ { .handle = 0, .address = AT, .range = KiB(4) }, -EINVAL },
