@@ -20,6 +20,7 @@
 #include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/spinlock.h>
 
 #include <drm/drm_print.h>
@@ -150,6 +151,30 @@ long tessera_wait_resv(enum tessera_wait_row row, struct dma_resv *resv,
 		return dma_resv_wait_timeout(resv, usage, interruptible, timeout);
 
 	return tessera_wait_in(row, dma_resv_wait_timeout(resv, usage, interruptible, timeout));
+}
+
+/* Upper bound for the reaction to a fatal signal, in jiffies. */
+#define KILL_LATENCY	(HZ / 10)
+
+/**
+ * tessera_wait_resv_killable() - wait for fences until done or killed
+ * @row: the kind of wait
+ * @resv: the reservation
+ * @usage: which of its fences
+ *
+ * A wait for fences cannot be made killable, so it is cut into short
+ * uninterruptible waits with a test for fatal signals between them.
+ *
+ * Return: 0, or -EINTR for a fatal signal.
+ */
+int tessera_wait_resv_killable(enum tessera_wait_row row, struct dma_resv *resv,
+			       enum dma_resv_usage usage)
+{
+	while (!fatal_signal_pending(current))
+		if (tessera_wait_resv(row, resv, usage, false, KILL_LATENCY))
+			return 0;
+
+	return -EINTR;
 }
 
 /**

@@ -40,6 +40,8 @@ long tessera_wait_fence(enum tessera_wait_row row, struct dma_fence *fence, bool
 			long timeout);
 long tessera_wait_resv(enum tessera_wait_row row, struct dma_resv *resv,
 		       enum dma_resv_usage usage, bool interruptible, long timeout);
+int tessera_wait_resv_killable(enum tessera_wait_row row, struct dma_resv *resv,
+			       enum dma_resv_usage usage);
 int tessera_wait_resv_lock(enum tessera_wait_row row, struct dma_resv *resv);
 
 /**

@@ -28,9 +28,6 @@
 #include "mem/mem.h"
 #include "segments/segments.h"
 
-/* Upper bound for the reaction to a fatal signal, in jiffies. */
-#define KILL_LATENCY	(HZ / 10)
-
 /**
  * tessera_access_prepare() - give the CPU a view of part of an object
  * @bo: the object, reservation held; inside drm_dev_enter()
@@ -110,25 +107,18 @@ int tessera_access_wait(struct tessera_bo *bo)
  * tessera_access_wait_killable() - wait for moves until done or killed
  * @bo: the object, reservation not held
  *
- * A wait for fences cannot be made killable, so it is cut into short
- * uninterruptible waits with a test for fatal signals between them.
- *
  * Return: 0, or -EINTR for a fatal signal.
  */
 int tessera_access_wait_killable(struct tessera_bo *bo)
 {
-	while (!fatal_signal_pending(current))
-		if (tessera_wait_resv(TESSERA_WAIT_BYTES, bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL,
-				      false, KILL_LATENCY)) {
-			/*
-			 * Ignore a non-fatal signal here: the caller faults
-			 * again.
-			 */
-			tessera_host_aperture_free_slot(bo);
-			return 0;
-		}
+	int ret = tessera_wait_resv_killable(TESSERA_WAIT_BYTES, bo->tbo.base.resv,
+					     DMA_RESV_USAGE_KERNEL);
 
-	return -EINTR;
+	/* Ignore a non-fatal signal here: the caller faults again. */
+	if (!ret)
+		tessera_host_aperture_free_slot(bo);
+
+	return ret;
 }
 
 /**

@@ -58,9 +58,6 @@
 #include "base/wait.h"
 #include "client/client.h"
 #include "mem/mem.h"
-
-/* Longest time until a fatal signal ends a wait, in jiffies. */
-#define KILL_LATENCY	(HZ / 10)
 #include "segments/segments.h"
 
 /*
@@ -413,18 +410,16 @@ static void bring_back(struct tessera_bos *set)
 	tessera_quota_uncharge(work, num * TESSERA_MOVE_BYTES);
 }
 
-/*
- * There was no memory for a fence. The wait for a fence cannot be made killable,
- * so it is cut into short ones.
- */
+/* There was no memory for a fence. */
 static void wait_for_moves(struct tessera_bos *set, struct dma_fence **fence)
 {
-	u32 i = 0;
+	int ret = 0;
+	u32 i;
 
-	while (i < set->num && !fatal_signal_pending(current))
-		if (tessera_wait_resv(TESSERA_WAIT_NO_MEMORY, set->bos[i]->tbo.base.resv,
-				      DMA_RESV_USAGE_KERNEL, false, KILL_LATENCY))
-			i++;
+	for (i = 0; i < set->num && !ret; i++)
+		ret = tessera_wait_resv_killable(TESSERA_WAIT_NO_MEMORY,
+						 set->bos[i]->tbo.base.resv,
+						 DMA_RESV_USAGE_KERNEL);
 	*fence = dma_fence_get_stub();
 }
 
