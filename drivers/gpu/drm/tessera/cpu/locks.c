@@ -49,6 +49,11 @@ struct lock_file {
 	bool keeps_out;
 };
 
+static bool has_locks(const struct lock_file *entry)
+{
+	return entry->counts[TESSERA_LOCK_TRACKED] || entry->counts[TESSERA_LOCK_UNTRACKED];
+}
+
 static struct lock_file *locks_find(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *entry;
@@ -86,7 +91,7 @@ static struct lock_file *locks_find_unused(struct tessera_bo *bo)
 	struct lock_file *entry;
 
 	list_for_each_entry(entry, &bo->locks.files, node)
-		if (!entry->counts[TESSERA_LOCK_TRACKED] && !entry->counts[TESSERA_LOCK_UNTRACKED])
+		if (!has_locks(entry))
 			return entry;
 
 	return NULL;
@@ -205,7 +210,7 @@ bool tessera_locks_drop(struct tessera_bo *bo, struct drm_file *file, enum tesse
 	locked = entry && entry->counts[kind];
 	if (locked) {
 		entry->counts[kind]--;
-		if (!entry->counts[TESSERA_LOCK_TRACKED] && !entry->counts[TESSERA_LOCK_UNTRACKED])
+		if (!has_locks(entry))
 			entry->keeps_out = false;
 		locks_release_locked(bo, !untracked, untracked);
 	}
@@ -300,7 +305,7 @@ static void locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
 	 * Another thread may have closed the handle since, which removes the
 	 * entry, or have ended the lock.
 	 */
-	if (entry && (entry->counts[TESSERA_LOCK_TRACKED] || entry->counts[TESSERA_LOCK_UNTRACKED]))
+	if (entry && has_locks(entry))
 		entry->keeps_out = true;
 	spin_unlock(&bo->locks.lock);
 }

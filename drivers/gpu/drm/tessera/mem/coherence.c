@@ -54,6 +54,11 @@
 
 static_assert(COMMAND_BYTES <= TSR_COH_MAX_BYTES);
 
+static bool needs_maintenance(const struct tessera_device *tdev, enum ttm_caching caching)
+{
+	return caching == ttm_cached && !(tdev->info.caps & TSR_CAP_IO_COHERENT);
+}
+
 /**
  * tessera_coherence_tracks() - check whether the pages of an object need cache
  * maintenance
@@ -63,8 +68,7 @@ static_assert(COMMAND_BYTES <= TSR_COH_MAX_BYTES);
  */
 bool tessera_coherence_tracks(const struct tessera_bo *bo)
 {
-	return bo->caching == ttm_cached &&
-	       !(tessera_bo_device(bo)->info.caps & TSR_CAP_IO_COHERENT);
+	return needs_maintenance(tessera_bo_device(bo), bo->caching);
 }
 
 /* Returns NULL if the object needs no maintenance. */
@@ -266,6 +270,21 @@ void tessera_coherence_for_cpu(struct tessera_bo *bo, bool write)
 	tessera_coherence_for_cpu_pages(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT, write);
 }
 
+/*
+ * Whether the device may have written the pages. The caller makes the bytes
+ * visible now.
+ */
+static bool forget_writes(struct tessera_page_users *users)
+{
+	bool written = users->gpu == TESSERA_PAGES_WRITTEN || users->unseen;
+
+	if (written)
+		users->gpu = TESSERA_PAGES_UNUSED;
+	users->unseen = false;
+
+	return written;
+}
+
 /**
  * tessera_coherence_device_resets() - make the last writes of the device
  * visible before a reset
@@ -280,11 +299,8 @@ void tessera_coherence_device_resets(struct tessera_bo *bo)
 {
 	struct tessera_page_users *users = users_of(bo);
 
-	if (!users || (users->gpu != TESSERA_PAGES_WRITTEN && !users->unseen))
-		return;
-	invalidate(bo, users, 0, bo->tbo.ttm->num_pages);
-	users->gpu = TESSERA_PAGES_UNUSED;
-	users->unseen = false;
+	if (users && forget_writes(users))
+		invalidate(bo, users, 0, bo->tbo.ttm->num_pages);
 }
 
 /**
@@ -299,12 +315,8 @@ void tessera_coherence_device_resets(struct tessera_bo *bo)
 void tessera_coherence_release(struct tessera_device *tdev, const struct ttm_tt *tt,
 			       struct tessera_page_users *users)
 {
-	if (tt->caching != ttm_cached || (tdev->info.caps & TSR_CAP_IO_COHERENT) ||
-	    (users->gpu != TESSERA_PAGES_WRITTEN && !users->unseen))
-		return;
-	maintain_tt(tdev, tt, 0, (u64)tt->num_pages << PAGE_SHIFT, TSR_COH_FLUSH);
-	users->gpu = TESSERA_PAGES_UNUSED;
-	users->unseen = false;
+	if (needs_maintenance(tdev, tt->caching) && forget_writes(users))
+		maintain_tt(tdev, tt, 0, (u64)tt->num_pages << PAGE_SHIFT, TSR_COH_FLUSH);
 }
 
 /**
