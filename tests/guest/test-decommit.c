@@ -334,6 +334,19 @@ static void reclaim_brings_back(void)
 	tsr_close(&dev);
 }
 
+static struct tsr_bo private_new(struct tsr_vm *vm, uint32_t which, uint32_t set, uint32_t flags)
+{
+	struct drm_tessera_bo_create args = {
+		.size = odd_size(which),
+		.supported = set,
+		.flags = DRM_TESSERA_BO_VM_PRIVATE | flags,
+		.vm = vm->id,
+	};
+
+	require_ok(__tsr_bo_create(vm->dev->fd, &args));
+	return (struct tsr_bo){ .handle = args.handle, .size = args.size };
+}
+
 /*
  * The same for jobs at virtual addresses: an object that is private to a VM and
  * one that is not, each listed and mapped.
@@ -347,17 +360,10 @@ static void reclaim_in_vm(void)
 	uint32_t sync = tsr_syncobj_new(&dev);
 
 	for (uint32_t i = 0; i < 4; i++) {
-		struct drm_tessera_bo_create args = {
-			.size = odd_size(i),
-			.supported = sets[i % 2],
-			.flags = i < 2 ? 0 : DRM_TESSERA_BO_VM_PRIVATE,
-			.vm = i < 2 ? 0 : vm.id,
-		};
-		struct tsr_bo bo = { .size = args.size };
+		struct tsr_bo bo = i < 2 ? tsr_bo_new(&dev, odd_size(i), sets[i % 2], 0)
+					 : private_new(&vm, i, sets[i % 2], 0);
 		uint64_t at = 0x100000000ull + MiB(i);
 
-		require_ok(__tsr_bo_create(dev.fd, &args));
-		bo.handle = args.handle;
 		tsr_vm_map(&dev, vm.id, &bo, 0, at, bo.size, 0);
 		tsr_make_resident(&dev, &bo, 1);
 		tsr_vm_fill(&vm, at, bo.size, 0x11 + i);
@@ -380,18 +386,10 @@ static void reclaim_in_vm(void)
 }
 
 /* A private object of the VM that the CPU has patterned, mapped and listed. */
-static struct tsr_bo private_new(struct tsr_vm *vm, uint32_t which, uint64_t at)
+static struct tsr_bo private_used(struct tsr_vm *vm, uint32_t which, uint64_t at)
 {
-	struct drm_tessera_bo_create args = {
-		.size = odd_size(which),
-		.supported = tsr_bit(tsr_seg_visible(vm->dev)),
-		.flags = DRM_TESSERA_BO_VM_PRIVATE | cpu,
-		.vm = vm->id,
-	};
-	struct tsr_bo bo = { .size = args.size };
+	struct tsr_bo bo = private_new(vm, which, tsr_bit(tsr_seg_visible(vm->dev)), cpu);
 
-	require_ok(__tsr_bo_create(vm->dev->fd, &args));
-	bo.handle = args.handle;
 	tsr_bo_map(vm->dev, &bo);
 	tsr_pattern_write(&bo, which);
 	tsr_vm_map(vm->dev, vm->id, &bo, 0, at, bo.size, 0);
@@ -410,12 +408,12 @@ static void reclaim_while_others_move(void)
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
 	struct tsr_held held = tsr_held_open(&dev);
-	struct tsr_bo bos[16], mover = private_new(&vm, 40, 0x100000000ull);
+	struct tsr_bo bos[16], mover = private_used(&vm, 40, 0x100000000ull);
 	uint32_t done = tsr_syncobj_new(&dev);
 	struct tsr_cmd cmd;
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
-		bos[i] = private_new(&vm, i, 0x200000000ull + MiB(i));
+		bos[i] = private_used(&vm, i, 0x200000000ull + MiB(i));
 	tsr_evict_set(tsr_bit(tsr_seg_visible(&dev)));
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
 		tsr_bo_wait(&dev, &bos[i]);
