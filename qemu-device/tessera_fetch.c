@@ -224,9 +224,9 @@ static uint32_t run_packet(TesseraEngine *e)
 /*
  * Sleep until a WAIT or FENCE_WAIT reads its value again. FENCE, SIGNAL,
  * FENCE_SIGNAL and TIMESTAMP packets, and doorbells of this engine, increment
- * TesseraState.signals and wake this engine. Stores of a CPU or of another device do not, so the WAIT
- * also reads again after 1, 2, 4... ms, up to wait_poll_ms (0: only when
- * woken).
+ * TesseraState.signals and wake this engine. Stores of a CPU or of another
+ * device do not, so the packet also reads again after 1, 2, 4... ms, up to
+ * wait_poll_ms (0: only when woken).
  */
 static void sleep_in_wait(TesseraEngine *e)
 {

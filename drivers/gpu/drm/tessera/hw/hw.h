@@ -185,8 +185,8 @@ void tessera_error_print(struct tessera_device *tdev, struct drm_printer *p);
 #define TESSERA_RING_MAX_CALLS	3
 
 /*
- * Context save areas: one for a job of each of the two lower priorities, and
- * one for the next request.
+ * Context save areas: one for a job of each of the two lower priorities, one
+ * for the next request, and three for jobs that have yielded (exec/preempt.c).
  */
 #define TESSERA_RING_SAVES	6
 
