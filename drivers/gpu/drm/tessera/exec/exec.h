@@ -338,11 +338,12 @@ struct tessera_job_ops {
 	void (*finished)(struct tessera_job *job);
 
 	/**
-	 * @hung: called when the job is found to hang its engine
+	 * @hung: called when the job is found to hang its engine; @waiting: it
+	 * waited for a value in memory, so others may have caused it
 	 *
 	 * Called from the timeout workqueue, in a signalling section.
 	 */
-	void (*hung)(struct tessera_job *job);
+	void (*hung)(struct tessera_job *job, bool waiting);
 
 	/**
 	 * @release: called after the last reference is gone

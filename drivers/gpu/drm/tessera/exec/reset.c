@@ -115,6 +115,7 @@ static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job
 static struct tessera_job *tessera_reset_engine(struct tessera_engine *engine,
 						struct tessera_job *hung)
 {
+	bool waiting = tessera_ring_status(engine->ring) & TSR_ENGS_WAITING;
 	const char *how = "hangs without a job";
 	int ret;
 
@@ -129,7 +130,7 @@ static struct tessera_job *tessera_reset_engine(struct tessera_engine *engine,
 	} else if (hung) {
 		how = "hangs";
 		if (hung->ops->hung)
-			hung->ops->hung(hung);
+			hung->ops->hung(hung, waiting);
 		drm_sched_increase_karma(&hung->base);
 	}
 	drm_warn(&engine->tdev->drm, "%s %s, reset: job %llu of context %u\n", engine->name, how,

@@ -383,13 +383,15 @@ void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *con
 /**
  * tessera_context_blame() - count a job that hung or ran for too long
  * @ctx: the context of the job
+ * @counts: it counts towards the ban of the process
  *
  * Any context.
  */
-void tessera_context_blame(struct tessera_context *ctx)
+void tessera_context_blame(struct tessera_context *ctx, bool counts)
 {
 	atomic_inc(&ctx->hangs);
-	atomic_inc(&ctx->account->process->hangs);
+	if (counts)
+		atomic_inc(&ctx->account->process->hangs);
 }
 
 /**

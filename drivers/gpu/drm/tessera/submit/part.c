@@ -80,7 +80,7 @@ static int part_overran(struct tessera_part *part)
 			 ctx->engine->name, ctx->hw_id);
 		if (READ_ONCE(group->hogged)) {
 			atomic_set(&ctx->guilty, 1);
-			tessera_context_blame(ctx);
+			tessera_context_blame(ctx, true);
 		}
 	}
 
@@ -134,9 +134,9 @@ static void tessera_part_finished(struct tessera_job *job)
 	}
 }
 
-static void tessera_part_hung(struct tessera_job *job)
+static void tessera_part_hung(struct tessera_job *job, bool waiting)
 {
-	tessera_context_blame(to_tessera_part(job)->ctx);
+	tessera_context_blame(to_tessera_part(job)->ctx, !waiting);
 }
 
 /* Called with the engine's lock held. */

@@ -129,7 +129,7 @@ int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 			   const struct drm_tessera_context_create *args, u32 *id);
 int tessera_context_destroy(struct xarray *contexts, u32 id);
 void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *contexts);
-void tessera_context_blame(struct tessera_context *ctx);
+void tessera_context_blame(struct tessera_context *ctx, bool counts);
 void tessera_context_status(struct tessera_context *ctx,
 			    struct drm_tessera_context_status *status);
 u32 tessera_context_resets(struct tessera_device *tdev);
