@@ -5,6 +5,7 @@
  * where the waiting job yields, and against the CPU. Packets at other addresses
  * fault, and so do other accesses to pages of fences.
  */
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -252,6 +253,85 @@ static void never_signalled(void)
 	tsr_close(&dev);
 }
 
+/*
+ * Others may have caused a wait that times out. So its context is lost, but the
+ * process is not banned.
+ */
+static void no_ban(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct mapped fence = map_new(&vm, FENCE_AT, 0);
+	struct tsr_cmd cmd;
+
+	tsr_job_timeout_lift();
+	for (uint32_t i = 0; i <= DRM_TESSERA_MAX_HANGS; i++) {
+		struct player waiter = player_new(&vm, dev.render, CMDS_AT);
+
+		tsr_cmd_init(&cmd);
+		put_signal(&cmd, fence.at, i + 1);
+		put_wait(&cmd, fence.at, 100);
+		play(&waiter, &cmd);
+		tsr_cmd_fini(&cmd);
+		tsr_wait_for(*fence.fence.value == i + 1);
+		tsr_job_expire(dev.render);
+		require_eq(outcome(&waiter), -ETIME);
+		require_eq(tsr_context_status(&dev, waiter.context).reset,
+			   DRM_TESSERA_RESET_GUILTY);
+	}
+	require_eq(tsr_context_status(&dev, vm.context).flags, 0);
+	require_ok(run_packet(&vm, TSR_OP_FENCE_SIGNAL, fence.at, 100));
+	tsr_close(&dev);
+}
+
+static void wait_until_killed(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct mapped fence = map_new(&vm, FENCE_AT, 0);
+	struct player waiter = player_new(&vm, dev.render, CMDS_AT);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	put_signal(&cmd, fence.at, 1);
+	put_wait(&cmd, fence.at, 2);
+	play(&waiter, &cmd);
+	tsr_wait_for(*fence.fence.value == 1);
+	client->state->sync_file = tsr_syncobj_export(&dev, waiter.sync);
+	client->state->ready = true;
+	pause();
+}
+
+/*
+ * Nobody can signal the value when the client is gone. Its job ends when it
+ * yields to others, and does not wait for the job timeout.
+ */
+static void waiter_is_killed(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct mapped fence = map_new(&vm, FENCE_AT, 0);
+	struct tsr_client client = { 0 };
+	struct pollfd done = { .events = POLLIN };
+	uint64_t until;
+
+	tsr_job_timeout_lift();
+	tsr_client_start(&client, wait_until_killed, 0);
+	tsr_wait_for(client.state->ready);
+	done.fd = tsr_client_take_fd(&client, client.state->sync_file);
+	require_ok(run_packet(&vm, TSR_OP_FENCE_WAIT, fence.at, 0));
+	require_eq(poll(&done, 1, 0), 0);
+	tsr_client_kill(&client);
+	until = tsr_patience();
+	while (!poll(&done, 1, 0)) {
+		require(tap_now_ns() < until);
+		require_ok(run_packet(&vm, TSR_OP_FENCE_WAIT, fence.at, 0));
+	}
+	require_eq(tsr_sync_file_status(done.fd), -ECANCELED);
+	close(done.fd);
+	tsr_close(&dev);
+}
+
 /* The job timeout itself ends a wait, also while others get their turns. */
 static void timeout_ends_wait(void)
 {
@@ -473,6 +553,8 @@ static const struct tap_test tests[] = {
 	{ "RES-13 two contexts of one engine hand work to and fro", one_engine, 0, 0 },
 	{ "RES-13 a job that waits yields the engine", never_signalled, 0, 0 },
 	{ "RES-13 the job timeout ends a wait", timeout_ends_wait, 0, 0 },
+	{ "RES-13 waits that time out ban nobody", no_ban, 0, 0 },
+	{ "RES-13 a job of a client that is gone waits no longer", waiter_is_killed, 0, 0 },
 	{ "RES-13 the CPU signals a stream, and sees its signals", with_the_cpu, 0, 0 },
 	{ "RES-13 a value never falls", never_falls, 0, 0 },
 	{ "RES-13 an address that is no fence faults", no_fence,

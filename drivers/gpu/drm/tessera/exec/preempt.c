@@ -297,6 +297,9 @@ static void preempt_yield_locked(struct tessera_engine *engine)
 	if (!first || !first->yields)
 		return;
 	first->yields = false;
+	/* Nobody may be left to end the wait of a client that has gone. */
+	if (!first->refused && first->ops->prepare)
+		first->refused = first->ops->prepare(first);
 	preempt_mark_stuck_locked(engine, first);
 	list_for_each_entry_safe(fence, next, &engine->inflight, link)
 		if (((struct tessera_job *)fence->data)->stuck)
