@@ -158,11 +158,14 @@ static void backing_drop_list(struct tessera_backing *backing)
 
 /*
  * Another client may create this while it evicts an object without a ttm_tt, or
- * whose pages were freed. Only the owner is charged.
+ * whose pages were freed. Only the owner is charged, and the process that
+ * creates an object, which has no resource then: it need not be the owner if it
+ * inherited the file.
  */
 static gfp_t owner_gfp(const struct tessera_bo *bo)
 {
-	return tessera_account_is_mine(bo->account) ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
+	return !bo->tbo.resource || tessera_account_is_mine(bo->account) ? GFP_KERNEL_ACCOUNT :
+									   GFP_KERNEL;
 }
 
 /*
