@@ -339,7 +339,8 @@ void tessera_account_unpin(struct tessera_account *account, u64 bytes)
  * @seg_index: index of the segment
  *
  * The process that the account is charged to competes for the segment until the
- * demand expires.
+ * demand expires. A process that has ended does not: others who use its objects
+ * could otherwise have a share for each process that they let end.
  */
 void tessera_account_note_demand(struct tessera_account *account, u32 seg_index)
 {
@@ -347,6 +348,8 @@ void tessera_account_note_demand(struct tessera_account *account, u32 seg_index)
 	struct tessera_processes *processes = account->tdev->processes;
 	bool had;
 
+	if (!pid_has_task(account->process->pid, PIDTYPE_TGID))
+		return;
 	mutex_lock(&processes->lock);
 	had = client->demand;
 	tessera_share_touch(&processes->share[seg_index], client, get_jiffies_64());
