@@ -106,10 +106,17 @@ static int open_members(struct drm_file *file, struct tessera_resource *resource
 			struct drm_tessera_array *out)
 {
 	struct tessera_file *tfile = to_tessera_file(file);
-	u32 handles[DRM_TESSERA_RESOURCE_MAX_BOS];
+	u32 handles[DRM_TESSERA_RESOURCE_MAX_BOS] = { };
 	u64 added;
 	int ret;
 
+	/*
+	 * A bad address must not be found only when another thread has got the
+	 * same handles, which are closed below.
+	 */
+	ret = tessera_uobj_put_array(out, sizeof(*handles), resource->num, handles);
+	if (ret)
+		return ret;
 	mutex_lock(&tfile->opening);
 	ret = tessera_resource_open(resource, file, handles, &added);
 	mutex_unlock(&tfile->opening);
