@@ -65,6 +65,20 @@ static void dmabuf_unpin(struct tessera_bo *bo)
 	dma_resv_unlock(bo->tbo.base.resv);
 }
 
+static void drop_lending(struct tessera_bo *bo, struct tessera_lending *lending)
+{
+	dma_resv_lock(bo->tbo.base.resv, NULL);
+	list_del(&lending->node);
+	if (list_empty(&bo->sharing.lendings))
+		bo->sharing.lent = false;
+	dma_resv_unlock(bo->tbo.base.resv);
+	kfree(lending);
+}
+
+/*
+ * The contents have to be there: the pages of a move out of VRAM that was begun
+ * before are not cleared, and if it fails the importer would see what they held.
+ */
 static int attach_dynamic(struct tessera_bo *bo, struct dma_buf_attachment *attach)
 {
 	struct tessera_lending *lending;
@@ -81,12 +95,17 @@ static int attach_dynamic(struct tessera_bo *bo, struct dma_buf_attachment *atta
 		return ret;
 	}
 	lending->attach = attach;
-	attach->priv = lending;
 	list_add(&lending->node, &bo->sharing.lendings);
 	tessera_backing_clear_new(bo);
 	tessera_bo_exit(bo, idx);
 
-	return 0;
+	ret = tessera_access_settle(bo, READ_ONCE(tessera_bo_device(bo)->attach_ms));
+	if (ret)
+		drop_lending(bo, lending);
+	else
+		attach->priv = lending;
+
+	return ret;
 }
 
 static int tessera_dmabuf_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
@@ -118,12 +137,7 @@ static void tessera_dmabuf_detach(struct dma_buf *dmabuf, struct dma_buf_attachm
 		dmabuf_unpin(bo);
 		return;
 	}
-	dma_resv_lock(dmabuf->resv, NULL);
-	list_del(&lending->node);
-	if (list_empty(&bo->sharing.lendings))
-		bo->sharing.lent = false;
-	dma_resv_unlock(dmabuf->resv);
-	kfree(lending);
+	drop_lending(bo, lending);
 }
 
 /*
