@@ -32,7 +32,6 @@ WHOLE = "# whole suite"
 # Numbers that have no test yet, each with the reason in a word.
 ABSENT, UNTESTED = "feature not there yet", "no test yet"
 WAITING = {
-    "RES-10": ABSENT,
     "CG-1..3": ABSENT,
 }
 

@@ -55,7 +55,7 @@ TSR_ABI_SIZE(fence_destroy, 8);
 TSR_ABI_SIZE(fence_signal, 16);
 TSR_ABI_SIZE(make_resident, 64);
 TSR_ABI_SIZE(evict, 24);
-TSR_ABI_SIZE(budget, 56);
+TSR_ABI_SIZE(budget, 80);
 TSR_ABI_SIZE(resource_create, 72);
 TSR_ABI_SIZE(resource_open, 40);
 TSR_ABI_SIZE(vm_create, 8);
@@ -110,6 +110,7 @@ TSR_ABI_AT(make_resident, failed, 56);
 TSR_ABI_AT(evict, handles, 8);
 TSR_ABI_AT(budget, reservation, 16);
 TSR_ABI_AT(budget, weight, 48);
+TSR_ABI_AT(budget, trim_bytes, 56);
 TSR_ABI_AT(resource_create, private_data, 24);
 TSR_ABI_AT(resource_create, data, 56);
 TSR_ABI_AT(resource_open, handles, 8);
@@ -154,7 +155,7 @@ _Static_assert(DRM_TESSERA_IOCTL_LAST == DRM_TESSERA_RESOURCE_OPEN, "a row for t
 	X(SUBMIT_VM, 0x40286463)                                                                   \
 	X(MAKE_RESIDENT, 0xc0406464)                                                               \
 	X(EVICT, 0x40186465)                                                                       \
-	X(BUDGET, 0xc0386466)                                                                      \
+	X(BUDGET, 0xc0506466)                                                                      \
 	X(RESOURCE_CREATE, 0xc0486467)                                                             \
 	X(RESOURCE_OPEN, 0xc0286468)
 

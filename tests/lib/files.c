@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -153,6 +154,23 @@ static char *read_waits(void)
 		text = tsr_read_file(found.gl_pathv[i]);
 	globfree(&found);
 	return text;
+}
+
+uint64_t tsr_wait_count(const char *row)
+{
+	char *text = read_waits(), *line, *lines = NULL;
+	size_t len = strlen(row);
+	uint64_t count = 0;
+	bool known = false;
+
+	for (line = text ? strtok_r(text, "\n", &lines) : NULL; line && !known;
+	     line = strtok_r(NULL, "\n", &lines)) {
+		known = !strncmp(line, row, len) &&
+			sscanf(line + len, " count %" SCNu64, &count) == 1;
+	}
+	require_msg(known, "debugfs waits has no row '%s'", row);
+	free(text);
+	return count;
 }
 
 bool tsr_is_waiting(pid_t tid, const char *row)

@@ -306,6 +306,7 @@ bool tsr_waits(pid_t tid); /* any sleep */
  * "waits" of any device.
  */
 bool tsr_is_waiting(pid_t tid, const char *row);
+uint64_t tsr_wait_count(const char *row); /* waits of that row that have ended */
 uint64_t tsr_naps(pid_t tid); /* voluntary context switches so far */
 /* True if a load from @address raises SIGBUS. For one thread at a time. */
 bool tsr_raises_sigbus(const void *address);

@@ -43,8 +43,16 @@ int tessera_device_make_resident(struct tessera_device *dev, struct tessera_bo *
 				 uint32_t count, const struct tessera_sync *signal,
 				 struct tessera_residency *result)
 {
+	return tessera_device_make_resident_flags(dev, bos, count, 0, signal, result);
+}
+
+int tessera_device_make_resident_flags(struct tessera_device *dev, struct tessera_bo *const *bos,
+				       uint32_t count, uint32_t flags,
+				       const struct tessera_sync *signal,
+				       struct tessera_residency *result)
+{
 	struct drm_tessera_sync sync;
-	struct drm_tessera_make_resident args = { 0 };
+	struct drm_tessera_make_resident args = { .flags = flags };
 	uint32_t *handles;
 	int ret;
 

@@ -855,6 +855,15 @@ TESSERA_API int tessera_device_make_resident(struct tessera_device *dev,
 					     const struct tessera_sync *signal,
 					     struct tessera_residency *result);
 /*
+ * The same with @flags, DRM_TESSERA_RESIDENT_*: what happens if the objects do
+ * not fit and the program has nothing left to evict.
+ */
+TESSERA_API int tessera_device_make_resident_flags(struct tessera_device *dev,
+						   struct tessera_bo *const *bos, uint32_t count,
+						   uint32_t flags,
+						   const struct tessera_sync *signal,
+						   struct tessera_residency *result);
+/*
  * Undo tessera_device_make_resident(). Errors: those of
  * DRM_IOCTL_TESSERA_EVICT; -EXDEV.
  */
@@ -863,7 +872,7 @@ TESSERA_API int tessera_device_evict(struct tessera_device *dev, struct tessera_
 /*
  * The same, with the promise of DRM_TESSERA_EVICT_NOT_WRITTEN: jobs of the
  * program's VMs have not written the objects while these were listed. Errors:
- * also -EINVAL: another client lists an object, too.
+ * also -EINVAL: another open file lists an object, too.
  */
 TESSERA_API int tessera_device_evict_unwritten(struct tessera_device *dev,
 					       struct tessera_bo *const *bos, uint32_t count);
@@ -877,8 +886,9 @@ TESSERA_API int tessera_device_budget(struct tessera_device *dev, uint32_t segme
 TESSERA_API int tessera_device_reserve(struct tessera_device *dev, uint32_t segment,
 				       uint64_t bytes);
 /*
- * Signal an eventfd when the budget of a set of segments changes. A negative
- * number ends that.
+ * Signal an eventfd when the budget of a set of segments changes, or when the
+ * program should evict objects: tessera_device_budget() says how many bytes. A
+ * negative number ends that.
  */
 TESSERA_API int tessera_device_watch_budget(struct tessera_device *dev, uint32_t segments,
 					    int eventfd);

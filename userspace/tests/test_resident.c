@@ -45,6 +45,11 @@ static void test_make_resident(void **state)
 	assert_int_equal(mock->last_syncs[0].flags, DRM_TESSERA_SYNC_SIGNAL);
 	assert_int_equal(tessera_device_make_resident(dev, bos, 1, NULL, NULL), 0);
 	assert_int_equal(mock->last_resident.syncs.count, 0);
+	assert_int_equal(mock->last_resident.flags, 0);
+	assert_int_equal(tessera_device_make_resident_flags(
+				 dev, bos, 1, DRM_TESSERA_RESIDENT_MUST_SUCCEED, NULL, NULL),
+			 0);
+	assert_int_equal(mock->last_resident.flags, DRM_TESSERA_RESIDENT_MUST_SUCCEED);
 	assert_int_equal(tessera_device_evict(dev, bos, 2), 0);
 	assert_int_equal(mock->last_evict.handles.count, 2);
 	assert_int_equal(mock->last_evict.flags, 0);

@@ -15,8 +15,7 @@ extern "C" {
  *   so that 32-bit and 64-bit userspace share one layout. Pointers are __u64.
  * - Fields named pad or reserved, and unknown flag bits, must be zero.
  *   Otherwise the ioctl returns -EINVAL. Fields documented as [out] are ignored
- *   on input, so that a struct can be used again. They are written also when
- *   the ioctl fails.
+ *   on input, so that a struct can be used again.
  * - Structs grow at the end only. The kernel fills the missing tail of a
  *   shorter, older struct with zeros. It does not see the tail of a longer,
  *   newer one: userspace must ask QUERY what the kernel knows before it uses
@@ -158,7 +157,10 @@ struct drm_tessera_array {
 	__u32 stride;
 	/** @count: number of elements */
 	__u32 count;
-	/** @array: user address of the first element; ignored if @count is 0 */
+	/**
+	 * @array: user address of the first element. If @count is 0, this and
+	 * @stride are ignored
+	 */
 	__u64 array;
 };
 
@@ -358,7 +360,7 @@ struct drm_tessera_query_memory {
 	 * that are charged to the same process
 	 */
 	__u64 client_used;
-	/** @client_share: current fair share of the client (WDDM: budget) */
+	/** @client_share: bytes that the client can count on (WDDM: budget) */
 	__u64 client_share;
 };
 
@@ -1426,7 +1428,8 @@ struct drm_tessera_sync {
  *
  * - -ENOENT: unknown context, handle or syncobj.
  * - -EINVAL, commands: unknown @flags; non-zero padding; an empty or unaligned
- *   command buffer; a packet that is unknown, malformed or privileged.
+ *   command buffer; a packet that is unknown, malformed or privileged, or that
+ *   has an address in it (FENCE_WAIT, FENCE_SIGNAL).
  * - -EINVAL, bindings: a BIND_SLOT whose base or limit is not zero; whose
  *   access, format, layout, pitch, width or height the device would refuse;
  *   which is not covered by exactly one patch; whose patch names another slot;
@@ -1522,8 +1525,8 @@ struct drm_tessera_submit {
  * The GPU signals the fence when a SUBMIT or SUBMIT_VM names a point of the
  * syncobj; the CPU signals it with FENCE_SIGNAL. The GPU waits for points like
  * any job; the CPU waits with DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT. The value only
- * increases. It reaches the value that a job was to signal even if the job
- * fails, hangs or is cancelled, or the device is removed. Points that enter the
+ * increases. It reaches the value that a job was to signal in its syncs even if
+ * the job fails, hangs or is cancelled, or the device is removed. Points that enter the
  * syncobj in other ways (DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, transfers,
  * submissions of other files) do not change the value.
  *
@@ -1533,9 +1536,10 @@ struct drm_tessera_submit {
  * and no sync list waits for it. A stream that lowers the value has no effect.
  * A job that waits in its stream ends with an error at the job timeout, like any
  * job that takes too long. The job that signals should therefore be submitted
- * before. A value from FENCE_SIGNAL reaches waiting streams within 64 ms.
+ * before. A value from DRM_IOCTL_TESSERA_FENCE_SIGNAL reaches waiting streams
+ * within 64 ms.
  *
- * The page at @mmap_offset holds values of this client only, in little endian.
+ * The page at @mmap_offset holds values of this open file only, in little endian.
  * It can be mapped for reading only; other mappings fail with -EACCES. A
  * mapping stays valid after the fence is destroyed or the device is removed.
  * After the fence is destroyed its value may belong to another fence.
@@ -1610,6 +1614,11 @@ struct drm_tessera_fence_signal {
 	__u64 value;
 };
 
+/* the caller has nothing left to evict: ask other clients, see below */
+#define DRM_TESSERA_RESIDENT_CANNOT_TRIM_FURTHER	(1U << 0)
+/* the same, and lose the VM contexts of the open file if that does not help */
+#define DRM_TESSERA_RESIDENT_MUST_SUCCEED		(1U << 1)
+
 /**
  * struct drm_tessera_make_resident - argument of
  * DRM_IOCTL_TESSERA_MAKE_RESIDENT (WDDM: MakeResident)
@@ -1644,12 +1653,24 @@ struct drm_tessera_fence_signal {
  * space, unless other clients take it. An object that may live in several
  * segments may need more than one retry.
  *
+ * Before the kernel takes what other clients have listed, it gives those that
+ * have a notification (BUDGET_NOTIFY) 20 ms to trim. A process waits for that
+ * once in a second at most.
+ *
+ * With CANNOT_TRIM_FURTHER (WDDM: CantTrimFurther) a call that does not fit asks
+ * the clients with a notification for the missing bytes, waits for up to 20 ms,
+ * and fails if they have not given up enough. They may ignore that. A process
+ * can ask once in a second; a call that comes earlier fails at once. With
+ * MUST_SUCCEED (WDDM: MustSucceed) a call that fails with -ENOMEM also loses all
+ * VM contexts of the open file, as a hang would, because their jobs could not
+ * run.
+ *
  * Closing a handle removes its object from the list.
  *
  * Errors:
  *
- * - -EINVAL: @flags, @pad or @pad2 not zero; a stride of @handles that is not
- *   4; a sync without SYNC_SIGNAL, of a monitored fence, or with an error of
+ * - -EINVAL: unknown @flags; @pad or @pad2 not zero; a stride of @handles that
+ *   is not 4; a sync without SYNC_SIGNAL, of a monitored fence, or with an error of
  *   SUBMIT; an offered object.
  * - -ENOENT: unknown handle or syncobj.
  * - -E2BIG: more than max_allocs handles, or more than max_syncs syncs.
@@ -1661,7 +1682,7 @@ struct drm_tessera_fence_signal {
  * - -EFAULT, -EBUSY: see &struct drm_tessera_bo_from_user.
  */
 struct drm_tessera_make_resident {
-	/** @flags: must be zero */
+	/** @flags: DRM_TESSERA_RESIDENT_* */
 	__u32 flags;
 	/** @pad: must be zero */
 	__u32 pad;
@@ -1761,9 +1782,16 @@ struct drm_tessera_evict {
  *
  * A *notification* is an eventfd, one for each open file. The kernel signals it
  * when the budget of the set has changed by a sixteenth of the segments' size
- * or more since the last signal or since the call. The signal may be a few
- * milliseconds late, or half a second if the change is that other clients have
- * stopped using a segment.
+ * or more since the last signal or since the call. It also signals it when
+ * @trim_bytes, @idle_bytes or @wanted_bytes have risen, or another client waits
+ * for this one to trim (WDDM: TrimResidency). The signal may be a few
+ * milliseconds late, or half a second if the change is that a client has stopped
+ * using a segment.
+ *
+ * To *trim* is to remove objects from residency lists (EVICT). A client that has
+ * trimmed @trim_bytes within 20 ms of the signal, and uses the segments, loses
+ * no listed object to other clients. The bytes may have changed until the next
+ * query, because clients come and go.
  *
  * A *weight* says how important a process is beside others, for example whether
  * its window is in the foreground. Clients with demand divide each segment in
@@ -1777,7 +1805,8 @@ struct drm_tessera_evict {
  *   eventfd; BUDGET_RESERVE for more than one segment; a @pid without
  *   BUDGET_WEIGHT; a @weight out of range.
  * - -EBADF: no such file.
- * - -ENOSPC: more than @reservable at the time of the call.
+ * - -ENOSPC: more than @reservable at the time of the call. (A call that fails
+ *   fills in no figures.)
  * - -EACCES: BUDGET_WEIGHT without CAP_SYS_NICE.
  * - -ESRCH: nothing is charged to process @pid.
  */
@@ -1817,6 +1846,25 @@ struct drm_tessera_budget {
 	 * @pid: with BUDGET_WEIGHT: the process, or 0 for the calling client; else 0
 	 */
 	__s32 pid;
+	/**
+	 * @trim_bytes: bytes of listed objects above the fair shares, in the
+	 * segments that the client has used in the last two seconds. Others may
+	 * take them (WDDM: NumBytesToTrim with TrimToBudget) [out]
+	 */
+	__u64 trim_bytes;
+	/**
+	 * @idle_bytes: bytes of listed objects in the segments that the client
+	 * has not used for two seconds. Others may take them, and take nothing
+	 * else from a client that gives them up (WDDM: PeriodicTrim) [out]
+	 */
+	__u64 idle_bytes;
+	/**
+	 * @wanted_bytes: bytes of listed objects that another client asks for at
+	 * the moment, see DRM_TESSERA_RESIDENT_CANNOT_TRIM_FURTHER. They are
+	 * within the fair share, so the client may keep them. To give them up,
+	 * it offers or destroys objects; EVICT alone does not do it [out]
+	 */
+	__u64 wanted_bytes;
 };
 
 /**

@@ -331,6 +331,7 @@ void tessera_debugfs_init(struct drm_minor *minor)
 	debugfs_create_u32("passing_ms", 0600, root, &tdev->passing_ms);
 	debugfs_create_u32("attach_ms", 0600, root, &tdev->attach_ms);
 	debugfs_create_u32("demand_period_ms", 0600, root, &tdev->demand_period_ms);
+	debugfs_create_u32("trim_grace_ms", 0600, root, &tdev->trim_grace_ms);
 	debugfs_create_u32("max_tables", 0600, root, &tdev->max_tables);
 	debugfs_create_file("evict_all", 0200, root, tdev, &evict_all_fops);
 	debugfs_create_file("lock_bo", 0200, root, tdev, &lock_bo_fops);

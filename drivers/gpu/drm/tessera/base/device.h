@@ -297,6 +297,11 @@ struct tessera_device {
 	 */
 	u32 demand_period_ms;
 	/**
+	 * @trim_grace_ms: debugfs: time in ms that a client gets to trim before
+	 * another one takes its memory; 0: none
+	 */
+	u32 trim_grace_ms;
+	/**
 	 * @paging_ib_bytes: debugfs: size of the paging engine's command
 	 * buffers; each holds one command at least
 	 */

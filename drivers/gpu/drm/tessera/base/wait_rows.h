@@ -45,6 +45,11 @@ TESSERA_WAIT_ROW(HELD, "held",
 		 "another submission releases objects that it keeps over a cut",
 		 "SUBMIT: context lock, reset_lock (read), behind armed parts the gate; others nothing",
 		 "that submission; for MAKE_RESIDENT a number of job timeouts")
+TESSERA_WAIT_ROW(TRIM, "trim",
+		 "SUBMIT, SUBMIT_VM, MAKE_RESIDENT",
+		 "another client, which was told what to trim, shortens its residency list",
+		 "SUBMIT: context lock, reset_lock (read), behind armed parts the gate; others nothing",
+		 "20 ms (trim_grace_ms) in a second for each process that waits")
 TESSERA_WAIT_ROW(VICTIM, "victim",
 		 "SUBMIT_VM, MAKE_RESIDENT, a commit",
 		 "jobs that use an object in the way, or its reservation",

@@ -137,6 +137,11 @@ struct tessera_tenant {
 	struct rb_root_cached order[TESSERA_VICTIM_PRIORITIES];
 	/** @offered: bytes of placements of offered objects */
 	u64 offered;
+	/**
+	 * @trimmable: bytes of placements with &tessera_placement.trimmable;
+	 * also read without the lock
+	 */
+	u64 trimmable;
 	/** @owner: its use and share when the iteration began */
 	struct tessera_victim_owner owner;
 	/**
@@ -208,6 +213,19 @@ struct tessera_process {
 	struct tessera_quota work;
 	/** @pinned: bytes of its pinned objects, see tessera_account_pin() */
 	atomic64_t pinned;
+	/**
+	 * @watched: set of indexes of segments in which it wants to know what it
+	 * should trim
+	 */
+	u32 watched;
+	/**
+	 * @trim_requests: how often other processes have waited for it to trim
+	 */
+	atomic_t trim_requests;
+	/**
+	 * @requested: when it last asked other processes to trim, in jiffies
+	 */
+	u64 requested;
 	/** @share: use and demand per segment */
 	struct tessera_share_client share[TESSERA_MAX_SEGMENTS];
 	/** @tenants: placements in each segment */
@@ -242,6 +260,18 @@ struct tessera_account {
 };
 
 /**
+ * struct tessera_trim_wish - what a process asks others to trim in a segment
+ */
+struct tessera_trim_wish {
+	/** @bytes: how much */
+	u64 bytes;
+	/** @process: id of the process that asks */
+	u32 process;
+	/** @until: when the wish expires, in jiffies */
+	u64 until;
+};
+
+/**
  * struct tessera_processes - all processes that are charged for memory
  */
 struct tessera_processes {
@@ -249,6 +279,8 @@ struct tessera_processes {
 	struct mutex lock;
 	/** @share: use and demand of all processes together, per segment */
 	struct tessera_share_seg share[TESSERA_MAX_SEGMENTS];
+	/** @wish: the latest wish in each segment */
+	struct tessera_trim_wish wish[TESSERA_MAX_SEGMENTS];
 	/**
 	 * @processes: all &struct tessera_process, in the order of their ids
 	 */

@@ -192,6 +192,8 @@ int tessera_ioctl_offer(struct drm_device *drm, void *data, struct drm_file *fil
 	if (!ret)
 		ret = tessera_offer(file, list, args->bos.count, args->priority,
 				    args->flags & DRM_TESSERA_OFFER_DECOMMIT);
+	if (!ret)
+		tessera_trim_changed(to_tessera_file(file)->account);
 	kvfree(list);
 
 	return ret;

@@ -192,7 +192,9 @@ static int resident_run(struct drm_file *file, struct drm_tessera_make_resident 
 	ret = tessera_ioctl_get_signals(file, &args->syncs, &syncs);
 	if (!ret)
 		ret = tessera_resident_make(tfile->resident, handles, args->handles.count,
-					    &answer);
+					    args->flags, &answer);
+	if (ret == -ENOMEM && args->flags & DRM_TESSERA_RESIDENT_MUST_SUCCEED)
+		tessera_context_lose_file(tfile->tdev, &tfile->contexts);
 	if (!ret) {
 		args->pending = !dma_fence_is_signaled(answer.fence);
 		tessera_syncs_signal(&syncs, answer.fence);
@@ -226,7 +228,9 @@ int tessera_ioctl_make_resident(struct drm_device *drm, void *data, struct drm_f
 	args->trim_segments = 0;
 	args->pending = 0;
 	args->failed = args->handles.count;
-	if (!tessera_ioctl_bad(tdev, args->flags || args->pad || args->pad2))
+	if (!tessera_ioctl_bad(tdev, args->flags & ~(DRM_TESSERA_RESIDENT_CANNOT_TRIM_FURTHER |
+						     DRM_TESSERA_RESIDENT_MUST_SUCCEED) ||
+			       args->pad || args->pad2))
 		ret = tessera_account_bind(account);
 	if (!ret)
 		ret = resident_get_handles(tdev, &args->handles, &handles);
@@ -325,9 +329,14 @@ static int budget_weigh(struct tessera_account *account, s32 nr, u32 weight)
 static void budget_fill(struct tessera_account *account, u32 indexes,
 			struct drm_tessera_budget *args)
 {
+	struct tessera_trim_state trim;
 	u64 reservable;
 
 	args->budget = tessera_budget_sum(account, indexes);
+	tessera_trim_fill(account, indexes, &trim);
+	args->trim_bytes = trim.over;
+	args->idle_bytes = trim.idle;
+	args->wanted_bytes = trim.wanted;
 	args->usage = 0;
 	args->reservation = 0;
 	args->reservable = 0;

@@ -879,6 +879,16 @@ struct tessera_space_rules {
 	/** @data: argument of @spares */
 	void *data;
 	/**
+	 * @requester: the client that needs the space; other clients are asked
+	 * to trim before their listed objects are taken. NULL: they are not
+	 */
+	struct tessera_account *requester;
+	/**
+	 * @asked: set by a search that asked a client to trim; it returns
+	 * -EINPROGRESS
+	 */
+	bool asked;
+	/**
 	 * @dying: set by a search that finds an object that is being destroyed
 	 */
 	bool dying;

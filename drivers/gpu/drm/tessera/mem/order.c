@@ -52,6 +52,7 @@ struct tessera_account *tessera_order_describe(struct ttm_buffer_object *tbo,
 	placement->last_use = READ_ONCE(bo->last_use);
 	placement->offer = READ_ONCE(bo->offer.priority);
 	placement->listed = READ_ONCE(bo->residency.num);
+	placement->trimmable = placement->listed && !placement->offer && !bo->tables;
 	placement->priority = READ_ONCE(bo->priority);
 
 	return bo->account;

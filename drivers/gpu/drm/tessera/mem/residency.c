@@ -226,8 +226,8 @@ static int make_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
  * @rules: constraints on evictions
  *
  * Return: 0; -ENOSPC if it does not fit; -EAGAIN if the segment is claimed and
- * @rules do not ignore claims; -EINPROGRESS from tessera_residency_may_come();
- * or another error.
+ * @rules do not ignore claims; -EINPROGRESS from tessera_residency_may_come(),
+ * or with @rules->asked; or another error.
  */
 int tessera_residency_move_in(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
 			      struct tessera_space_rules *rules)
@@ -287,8 +287,8 @@ int tessera_residency_serves(struct tessera_bo *bo, bool write)
  * goes to a usable aperture. Does not wait for the GPU.
  *
  * Return: 0; -ENOSPC if it does not fit; -EAGAIN if a segment is claimed, see
- * TESSERA_SPACE_UNCLAIMED; -EINPROGRESS from tessera_residency_may_come(); or
- * another error.
+ * TESSERA_SPACE_UNCLAIMED; -EINPROGRESS from tessera_residency_may_come(), or
+ * with @rules->asked; or another error.
  */
 int tessera_residency_validate(struct tessera_bo *bo, bool write,
 			       struct tessera_space_rules *rules)

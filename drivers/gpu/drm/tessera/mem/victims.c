@@ -585,9 +585,22 @@ static int evict_counted(struct tessera_space_rules *rules, struct tessera_bo *b
 }
 
 /*
+ * Returns true if the object's client gets time to trim first.
+ */
+static bool asks_first(struct eviction *ev, struct tessera_bo *bo)
+{
+	struct tessera_space_rules *rules = ev->rules;
+
+	rules->asked = rules->requester &&
+		       tessera_trim_request(rules->requester, tessera_bo_placement(bo));
+
+	return rules->asked;
+}
+
+/*
  * Evicts a victim. Returns -EBUSY if another task holds its reservation, or if
  * the object has been held by a submission in parts, scanned out, or listed as
- * resident since it was chosen.
+ * resident since it was chosen; -EINPROGRESS if its client was asked to trim.
  */
 static int take(struct eviction *ev, const struct victim *victim)
 {
@@ -604,7 +617,7 @@ static int take(struct eviction *ev, const struct victim *victim)
 	if ((!ev->rules->passes && tessera_holder(bo)) || (bo->residency.num && !victim->listed))
 		ret = -EBUSY;
 	else if (tessera_bo_segment(bo) == ev->seg)
-		ret = evict_counted(ev->rules, bo, reason);
+		ret = asks_first(ev, bo) ? -EINPROGRESS : evict_counted(ev->rules, bo, reason);
 	tessera_victims_unlock(bo, locked);
 
 	return ret;
@@ -664,7 +677,8 @@ static int free_bytes(struct eviction *ev)
  * @rules: constraints on evictions
  *
  * Return: 0; -ENOSPC if the objects that may be evicted do not leave enough
- * bytes, or no evictions are left; -ERESTARTSYS; or another error.
+ * bytes, or no evictions are left; -EINPROGRESS with @rules->asked;
+ * -ERESTARTSYS; or another error.
  */
 int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
 			       struct tessera_space_rules *rules)
@@ -687,7 +701,8 @@ int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segme
  * @start: receives the lower end of the gap, a byte offset
  *
  * Return: 0; -ENOSPC if the objects that may be evicted do not leave a gap, or
- * no evictions are left; -ERESTARTSYS; or another error.
+ * no evictions are left; -EINPROGRESS with @rules->asked; -ERESTARTSYS; or
+ * another error.
  */
 int tessera_victims_make_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
 			     struct tessera_space_rules *rules, u64 *start)

@@ -4,8 +4,8 @@
  *
  * A budget is the number of bytes that a client can count on in a set of
  * segments. A client can register an eventfd that is signalled when its budget
- * changes. Accounts report each change of use or share, and a worker then
- * compares the budgets. The worker also runs periodically, because demand
+ * changes, or when it should trim (segments/trim.c). Accounts report each change
+ * of use or share, and a worker then compares the budgets. The worker also runs periodically, because demand
  * expires without an event. So a client that takes memory only queues the
  * worker, and only if a client has registered an eventfd.
  *
@@ -34,6 +34,9 @@
 /* Period at which the worker checks for expired demand. */
 #define PERIOD_MS	500
 
+/* Time that a client gets to trim; the default of a debugfs knob. */
+#define TRIM_GRACE_MS	20
+
 /* A client that is told about changes of its budget. */
 struct tessera_budget_watch {
 	struct list_head node;
@@ -43,6 +46,10 @@ struct tessera_budget_watch {
 	struct eventfd_ctx *eventfd;
 	/* The budget when it was last reported, or when the watch was set. */
 	u64 told;
+	/* What the client should trim, when the worker last looked. */
+	struct tessera_trim_state trim;
+	/* Its &tessera_process.trim_requests at that time. */
+	int requests;
 };
 
 struct tessera_budgets {
@@ -98,6 +105,24 @@ static u64 step_of(struct tessera_device *tdev, u32 indexes)
 	return size / STEP_FRACTION;
 }
 
+/* Signals the client if its budget changed, or if it should trim more. */
+static void watch_update(struct tessera_device *tdev, struct tessera_budget_watch *watch)
+{
+	int requests = atomic_read(&watch->account->process->trim_requests);
+	u64 now = sum_of(watch->account, watch->indexes);
+	bool changed = abs_diff(now, watch->told) >= step_of(tdev, watch->indexes);
+	struct tessera_trim_state trim;
+
+	tessera_trim_fill(watch->account, watch->indexes, &trim);
+	if (changed)
+		watch->told = now;
+	if (changed || requests != watch->requests || trim.over > watch->trim.over ||
+	    trim.idle > watch->trim.idle || trim.wanted > watch->trim.wanted)
+		eventfd_signal(watch->eventfd);
+	watch->trim = trim;
+	watch->requests = requests;
+}
+
 static void budgets_work(struct work_struct *work)
 {
 	struct tessera_budgets *budgets = container_of(to_delayed_work(work),
@@ -108,28 +133,52 @@ static void budgets_work(struct work_struct *work)
 	/* Once for all watches, as it walks all processes. */
 	expire(budgets->tdev, GENMASK(tessera_segment_count(budgets->tdev) - 1, 0));
 	mutex_lock(&budgets->lock);
-	list_for_each_entry(watch, &budgets->watches, node) {
-		u64 now = sum_of(watch->account, watch->indexes);
-
-		if (abs_diff(now, watch->told) < step_of(budgets->tdev, watch->indexes))
-			continue;
-		watch->told = now;
-		eventfd_signal(watch->eventfd);
-	}
+	list_for_each_entry(watch, &budgets->watches, node)
+		watch_update(budgets->tdev, watch);
 	/* Does not delay the worker if a change has queued it already. */
 	if (budgets->heard)
 		queue_delayed_work(system_wq, &budgets->work, msecs_to_jiffies(PERIOD_MS));
 	mutex_unlock(&budgets->lock);
 }
 
-/* Called with any locks held. */
-static void budgets_changed(struct tessera_device *tdev)
+/**
+ * tessera_budget_report() - have the clients told about changes
+ * @tdev: the device
+ * @now: at once, because a client waits
+ *
+ * Process context. Any locks may be held.
+ */
+void tessera_budget_report(struct tessera_device *tdev, bool now)
 {
 	struct tessera_budgets *budgets = tdev->budgets;
 
+	if (!READ_ONCE(budgets->heard))
+		return;
 	/* Queue it once: a stream of changes must not postpone it forever. */
-	if (READ_ONCE(budgets->heard) && !atomic_xchg(&budgets->changed, 1))
+	if (now)
+		mod_delayed_work(system_wq, &budgets->work, 0);
+	else if (!atomic_xchg(&budgets->changed, 1))
 		mod_delayed_work(system_wq, &budgets->work, msecs_to_jiffies(SETTLE_MS));
+}
+
+/* Called with any locks held. */
+static void budgets_changed(struct tessera_device *tdev)
+{
+	tessera_budget_report(tdev, false);
+}
+
+/* Sets in which segments the process of a watch is told what to trim. */
+static void set_watched_locked(struct tessera_budgets *budgets, struct tessera_process *process)
+{
+	struct tessera_budget_watch *watch;
+	u32 watched = 0;
+
+	lockdep_assert_held(&budgets->lock);
+
+	list_for_each_entry(watch, &budgets->watches, node)
+		if (watch->account->process == process)
+			watched |= watch->indexes;
+	WRITE_ONCE(process->watched, watched);
 }
 
 static void watch_drop_locked(struct tessera_budgets *budgets, struct tessera_budget_watch **watch)
@@ -139,13 +188,15 @@ static void watch_drop_locked(struct tessera_budgets *budgets, struct tessera_bu
 	if (!*watch)
 		return;
 	list_del(&(*watch)->node);
+	set_watched_locked(budgets, (*watch)->account->process);
 	eventfd_ctx_put((*watch)->eventfd);
 	kfree(*watch);
 	*watch = NULL;
 }
 
 /**
- * tessera_budget_watch() - signal an eventfd when a budget changes
+ * tessera_budget_watch() - signal an eventfd when a budget changes, or when a
+ * client should trim
  * @tdev: the device
  * @watch: the file's watch; an earlier one is replaced
  * @account: the file's account
@@ -171,7 +222,9 @@ int tessera_budget_watch(struct tessera_device *tdev, struct tessera_budget_watc
 	mutex_lock(&budgets->lock);
 	watch_drop_locked(budgets, watch);
 	new->told = tessera_budget_sum(account, indexes);
+	new->requests = atomic_read(&account->process->trim_requests);
 	list_add_tail(&new->node, &budgets->watches);
+	set_watched_locked(budgets, account->process);
 	*watch = new;
 	WRITE_ONCE(budgets->heard, true);
 	mutex_unlock(&budgets->lock);
@@ -224,6 +277,7 @@ int tessera_budget_init(struct tessera_device *tdev)
 	INIT_DELAYED_WORK(&budgets->work, budgets_work);
 	budgets->tdev = tdev;
 	tdev->budgets = budgets;
+	tdev->trim_grace_ms = TRIM_GRACE_MS;
 	tdev->processes->changed = budgets_changed;
 
 	return drmm_add_action_or_reset(&tdev->drm, budgets_fini, NULL);

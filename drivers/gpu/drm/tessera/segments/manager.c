@@ -177,6 +177,32 @@ static bool placement_before(struct rb_node *node, const struct rb_node *other)
 	return group_a == group_b ? a->last_use < b->last_use : group_a < group_b;
 }
 
+static void count_placement_locked(struct tessera_tenant *tenant,
+				   struct tessera_placement *placement)
+{
+	u64 bytes = tessera_placement_bytes(placement);
+
+	lockdep_assert_held(&placement->mgr->lock);
+
+	if (placement->offer)
+		tenant->offered += bytes;
+	if (placement->trimmable)
+		WRITE_ONCE(tenant->trimmable, tenant->trimmable + bytes);
+}
+
+static void uncount_placement_locked(struct tessera_tenant *tenant,
+				     struct tessera_placement *placement)
+{
+	u64 bytes = tessera_placement_bytes(placement);
+
+	lockdep_assert_held(&placement->mgr->lock);
+
+	if (placement->offer)
+		tenant->offered -= bytes;
+	if (placement->trimmable)
+		WRITE_ONCE(tenant->trimmable, tenant->trimmable - bytes);
+}
+
 /* Make the placement a candidate for eviction. */
 static void placement_enter_locked(struct tessera_manager *mgr, struct tessera_placement *placement)
 {
@@ -187,8 +213,7 @@ static void placement_enter_locked(struct tessera_manager *mgr, struct tessera_p
 	if (!tenant->num++)
 		list_add_tail(&tenant->node, &mgr->tenants);
 	rb_add_cached(&placement->order, &tenant->order[placement->priority], placement_before);
-	if (placement->offer)
-		tenant->offered += tessera_placement_bytes(placement);
+	count_placement_locked(tenant, placement);
 }
 
 /* Remove the placement from the candidates. */
@@ -198,8 +223,7 @@ static void placement_leave_locked(struct tessera_manager *mgr, struct tessera_p
 
 	lockdep_assert_held(&mgr->lock);
 
-	if (placement->offer)
-		tenant->offered -= tessera_placement_bytes(placement);
+	uncount_placement_locked(tenant, placement);
 	rb_erase_cached(&placement->order, &tenant->order[placement->priority]);
 	RB_CLEAR_NODE(&placement->order);
 	if (!--tenant->num)
@@ -240,11 +264,9 @@ void tessera_placement_reorder_locked(struct tessera_manager *mgr,
 
 	/* The tenant stays in its list, which the caller may be walking. */
 	rb_erase_cached(&placement->order, &tenant->order[placement->priority]);
-	if (placement->offer)
-		tenant->offered -= tessera_placement_bytes(placement);
+	uncount_placement_locked(tenant, placement);
 	mgr->describe(placement->base.bo, placement);
-	if (placement->offer)
-		tenant->offered += tessera_placement_bytes(placement);
+	count_placement_locked(tenant, placement);
 	rb_add_cached(&placement->order, &tenant->order[placement->priority], placement_before);
 }
 

@@ -36,12 +36,15 @@ struct tessera_placement;	/* manager.c */
  * object
  * @TESSERA_SPACE_RELEASED: a submission in parts released objects it had held
  * @TESSERA_SPACE_UNCLAIMED: the claim of a segment has ended
+ * @TESSERA_SPACE_TRIMMED: a client that is told what to trim has removed objects
+ * from a residency list
  * @TESSERA_SPACE_EVENTS: number of events
  */
 enum tessera_space_event {
 	TESSERA_SPACE_FREED,
 	TESSERA_SPACE_RELEASED,
 	TESSERA_SPACE_UNCLAIMED,
+	TESSERA_SPACE_TRIMMED,
 	TESSERA_SPACE_EVENTS,
 };
 
@@ -154,11 +157,37 @@ int tessera_budget_watch(struct tessera_device *tdev, struct tessera_budget_watc
 			 struct eventfd_ctx *eventfd);
 void tessera_budget_unwatch(struct tessera_device *tdev, struct tessera_budget_watch **watch);
 
+void tessera_budget_report(struct tessera_device *tdev, bool now);
+
+/* segments/trim.c */
+
+struct tessera_placement;
+
+/**
+ * struct tessera_trim_state - what a client should trim
+ */
+struct tessera_trim_state {
+	/** @over: listed bytes above its fair share */
+	u64 over;
+	/** @idle: listed bytes in segments that it does not use */
+	u64 idle;
+	/** @wanted: listed bytes that another client asks for */
+	u64 wanted;
+};
+
+void tessera_trim_fill(struct tessera_account *account, u32 indexes,
+		       struct tessera_trim_state *trim);
+bool tessera_trim_request(struct tessera_account *requester,
+			  const struct tessera_placement *placement);
+bool tessera_trim_wish(struct tessera_account *requester, u32 indexes, u64 bytes);
+void tessera_trim_changed(struct tessera_account *account);
+int tessera_trim_wait(struct tessera_account *requester, u32 seen, unsigned int state);
+
 /* segments/manager.c */
 
 /*
  * Fills in the keys of the order of eviction: &tessera_placement.last_use,
- * offer, listed and priority. Returns the account that is charged for the placement,
+ * offer, listed, trimmable and priority. Returns the account that is charged for the placement,
  * without a reference.
  */
 typedef struct tessera_account *(*tessera_manager_describe_t)(struct ttm_buffer_object *tbo,
@@ -247,6 +276,11 @@ struct tessera_placement {
 	u8 offer;
 	/** @listed: its object is on a residency list */
 	bool listed;
+	/**
+	 * @trimmable: its object is on a residency list because a client has put
+	 * it there, and is not offered
+	 */
+	bool trimmable;
 	/** @priority: index in &tessera_tenant.order */
 	u8 priority;
 	/**

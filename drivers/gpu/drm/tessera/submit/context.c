@@ -70,6 +70,24 @@ static void context_lose(struct tessera_context *ctx)
 }
 
 /**
+ * tessera_context_lose_file() - lose the VM contexts of a client
+ * @tdev: the device
+ * @contexts: the client's table
+ *
+ * Jobs that have not begun are dropped.
+ */
+void tessera_context_lose_file(struct tessera_device *tdev, const struct xarray *contexts)
+{
+	struct tessera_context *ctx;
+
+	mutex_lock(&tdev->contexts->lock);
+	list_for_each_entry(ctx, &tdev->contexts->list, node)
+		if (ctx->table == contexts && ctx->pts)
+			context_lose(ctx);
+	mutex_unlock(&tdev->contexts->lock);
+}
+
+/**
  * tessera_context_lose_all() - lose all contexts
  * @tdev: the device
  *

@@ -242,6 +242,8 @@ static int evict_foreign(struct tessera_submit_run *run, u32 index)
 		return 0;
 	if (tessera_hold_has_older(bo, run->seniority))
 		return -EAGAIN;
+	if (tessera_trim_request(run->req->ctx->account, tessera_bo_placement(bo)))
+		return TESSERA_AGAIN_TRIM;
 
 	return evict_planned(bo);
 }

@@ -284,6 +284,9 @@ static int begin_again(struct tessera_submit_run *run, enum tessera_again why)
 	case TESSERA_AGAIN_HELD:
 		run_waits_end(run);
 		return wait_for_holds(run);
+	case TESSERA_AGAIN_TRIM:
+		return tessera_trim_wait(run->req->ctx->account, run->seen[TESSERA_SPACE_TRIMMED],
+					 run_state(run));
 	case TESSERA_AGAIN_FOREIGN:
 		/* Without parts, tessera_submit() waits, with no lock held. */
 		return run->last ? wait_for_foreign(run, run_patience(run, 1)) : why;
@@ -337,6 +340,7 @@ static int validate_objects(struct tessera_request *req, struct drm_exec *exec)
 		.evictions = MAX_EVICTIONS,
 		.spares = is_locked,
 		.data = &exec->ticket,
+		.requester = req->ctx->account,
 		.blocker = &req->blocker,
 	};
 	u32 i;
@@ -349,7 +353,7 @@ static int validate_objects(struct tessera_request *req, struct drm_exec *exec)
 		ret = tessera_residency_validate(req->bos[alloc],
 						 tessera_request_writes(req, alloc), &rules);
 		if (ret)
-			return ret;
+			return rules.asked ? TESSERA_AGAIN_TRIM : ret;
 		/* Only paging is armed, and paging need not be undone. */
 		if (signal_pending(current))
 			return -ERESTARTSYS;

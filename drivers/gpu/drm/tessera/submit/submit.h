@@ -121,6 +121,7 @@ struct tessera_context {
 };
 
 int tessera_context_init(struct tessera_device *tdev);
+void tessera_context_lose_file(struct tessera_device *tdev, const struct xarray *contexts);
 void tessera_context_lose_all(struct tessera_device *tdev);
 void tessera_context_accept(struct tessera_device *tdev);
 int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
@@ -338,6 +339,7 @@ void tessera_part_publish(struct tessera_part *part, struct tessera_bo *bo,
  * @TESSERA_AGAIN_HELD: it does not fit, but older submissions hold objects
  * @TESSERA_AGAIN_FOREIGN: an object waits for foreign fences or another device,
  * see &tessera_request.blocker
+ * @TESSERA_AGAIN_TRIM: another client gets time to trim
  * @TESSERA_AGAIN_PAGES: user memory that it uses has changed
  * @TESSERA_AGAIN_VOID: the watchdog has opened the gate
  * @TESSERA_AGAIN_ABSENT: SUBMIT_VM: a listed object is not resident
@@ -353,6 +355,7 @@ enum tessera_again {
 	TESSERA_AGAIN_DYING,
 	TESSERA_AGAIN_HELD,
 	TESSERA_AGAIN_FOREIGN,
+	TESSERA_AGAIN_TRIM,
 	TESSERA_AGAIN_PAGES,
 	TESSERA_AGAIN_VOID,
 	TESSERA_AGAIN_ABSENT,

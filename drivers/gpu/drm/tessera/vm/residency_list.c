@@ -161,6 +161,7 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_residency_entry_drop);
 void tessera_residency_entry_close(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct tessera_residency_entry *entry, *next;
+	struct tessera_account *account = NULL;
 
 	/*
 	 * The unlocked check is safe: a call that adds an entry afterwards
@@ -169,10 +170,15 @@ void tessera_residency_entry_close(struct tessera_bo *bo, struct drm_file *file)
 	if (list_empty(&bo->residency.entries))
 		return;
 	dma_resv_lock(bo->tbo.base.resv, NULL);
-	list_for_each_entry_safe(entry, next, &bo->residency.entries, node)
-		if (entry->set->file == file)
+	list_for_each_entry_safe(entry, next, &bo->residency.entries, node) {
+		if (entry->set->file == file) {
+			account = entry->set->account;
 			tessera_residency_entry_drop(entry, entry->count);
+		}
+	}
 	dma_resv_unlock(bo->tbo.base.resv);
+	if (account)
+		tessera_trim_changed(account);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_residency_entry_close);
 

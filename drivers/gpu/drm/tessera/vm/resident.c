@@ -80,6 +80,9 @@ struct make {
 	/* Bytes of objects without a place; ids of segments that would do. */
 	u64 missing;
 	u32 segments;
+	/* Others are asked for what is missing, in segments by index. */
+	bool insists;
+	u32 trim_set;
 	/* Minimum over all failed rounds of the objects left to place. */
 	u32 left;
 	/* Deadline in jiffies; a round that makes progress extends it. */
@@ -342,6 +345,7 @@ static int make_sum(struct make *make)
 
 	make->answer->bytes_to_trim = trim.bytes;
 	make->answer->segments = segment_ids(tdev, trim.set);
+	make->trim_set = trim.set;
 	make->segments = segment_ids(tdev, want);
 
 	return -ENOSPC;
@@ -417,6 +421,7 @@ static int make_locked(struct make *make)
 		.ticket = &make->bos.exec.ticket,
 		.spares = make_spares,
 		.data = make->set,
+		.requester = make->set->account,
 		.blocker = &make->blocker,
 	};
 	ret = make_list(make);
@@ -506,6 +511,24 @@ static int make_fail(struct make *make)
 	return -ENOMEM;
 }
 
+/*
+ * It does not fit because other clients are within their shares. A caller that
+ * cannot trim further asks them to give up something and tries again. When the
+ * time for that is over, tessera_trim_wish() returns false.
+ */
+static int make_insist(struct make *make, u32 seen)
+{
+	struct tessera_resident_answer *answer = make->answer;
+
+	if (!make->insists ||
+	    !tessera_trim_wish(make->set->account, make->trim_set, answer->bytes_to_trim))
+		return -ENOMEM;
+	answer->bytes_to_trim = 0;
+	answer->segments = 0;
+
+	return tessera_trim_wait(make->set->account, seen, TASK_INTERRUPTIBLE);
+}
+
 /* Wait, with no lock held, until another round may succeed after @error. */
 static int make_wait(struct make *make, int error, const u32 *seen)
 {
@@ -515,7 +538,7 @@ static int make_wait(struct make *make, int error, const u32 *seen)
 	int ret;
 
 	if (make->answer->bytes_to_trim)
-		return -ENOMEM;
+		return make_insist(make, seen[TESSERA_SPACE_TRIMMED]);
 	if (!time_before64(now, make->patience))
 		return make_fail(make);
 	if (make->blocker.bo || make->blocker.foreign.num) {
@@ -524,6 +547,9 @@ static int make_wait(struct make *make, int error, const u32 *seen)
 		make->patience += get_jiffies_64() - now;
 		return ret;
 	}
+	if (error == -EINPROGRESS && make->rules.asked)
+		return tessera_trim_wait(make->set->account, seen[TESSERA_SPACE_TRIMMED],
+					 TASK_INTERRUPTIBLE);
 	if (error == -EINPROGRESS)
 		return 0;
 	if (error == -EAGAIN)
@@ -605,6 +631,7 @@ static void resident_note_demand(struct tessera_resident_set *set)
  * @set: residency list of the caller
  * @handles: handles of the objects; a handle that occurs twice is counted twice
  * @num: number of handles; with 0, only evicted objects are brought back
+ * @insist: ask other clients for memory that is theirs before it fails
  * @answer: result
  *
  * Does not wait for the paging jobs. The caller holds no lock, not even
@@ -616,11 +643,12 @@ static void resident_note_demand(struct tessera_resident_set *set)
  * counts unchanged.
  */
 int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, u32 num,
-			  struct tessera_resident_answer *answer)
+			  bool insist, struct tessera_resident_answer *answer)
 {
 	struct make make = {
 		.set = set,
 		.answer = answer,
+		.insists = insist,
 		.stamp = tessera_residency_next_stamp(set->tdev),
 		.left = U32_MAX,
 	};
@@ -634,8 +662,10 @@ int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, 
 		answer->failed = asked.num;
 	if (!ret)
 		ret = make_all(&make, &asked);
-	if (!ret)
+	if (!ret) {
 		check_handles(set, handles, &asked);
+		tessera_trim_changed(set->account);
+	}
 	tessera_bos_put(&asked);
 
 	return ret;
@@ -699,6 +729,8 @@ int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles,
 					   drop_bos(set, asked.bos, num, unwritten));
 		drm_exec_fini(&asked.exec);
 	}
+	if (!ret)
+		tessera_trim_changed(set->account);
 	tessera_bos_put(&asked);
 
 	return ret;
@@ -725,7 +757,7 @@ int tessera_resident_ready(struct tessera_resident_set *set)
 		resident_note_demand(set);
 		return 0;
 	}
-	ret = tessera_resident_make(set, NULL, 0, &answer);
+	ret = tessera_resident_make(set, NULL, 0, false, &answer);
 	dma_fence_put(answer.fence);
 
 	return ret;
