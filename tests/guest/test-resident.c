@@ -871,7 +871,7 @@ static void bad_input(void)
 		int err;
 		bool both; /* EVICT must fail in the same way */
 	} rows[] = {
-		{ "flags", { .flags = 2, .handles = HANDLES(good, 1) }, -EINVAL, true },
+		{ "flags", { .flags = 4, .handles = HANDLES(good, 1) }, -EINVAL, true },
 		{ "padding", { .pad = 1, .handles = HANDLES(good, 1) }, -EINVAL, true },
 		{ "stride 0", { .handles = { 0, 1, (uintptr_t)good } }, -EINVAL, true },
 		{ "stride 8", { .handles = { 8, 1, (uintptr_t)good } }, -EINVAL, true },

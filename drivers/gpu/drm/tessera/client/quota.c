@@ -12,8 +12,8 @@
  *   lists, jobs, and the copies of lists during a submission. The own memory of
  *   a submission has to fit below 15/16 of the limit. The remainder is for what
  *   the kernel adds on the way (paging, preambles). The driver charges such
- *   memory without waiting. It is bounded, because work is done in batches of
- *   limited size.
+ *   memory without waiting. For each call it is bounded, because work is done
+ *   in batches of limited size.
  * - on an engine that cannot preempt, 20 ms of engine time, estimated from the
  *   last jobs. A submission in parts waits there for all jobs before it
  *   (submit/gate.c). The limit is never so low that the ring would run dry, and
@@ -23,7 +23,7 @@
  * it has finished. The place of a call is for one job. A submission in parts has
  * more than one unfinished part only while the process is below the limit
  * (submit/plan.c). So there are never more than TESSERA_MAX_JOBS unfinished
- * jobs. Paging is not counted: its jobs are short, and their memory is limited.
+ * jobs. Paging is not counted: its jobs are short.
  */
 
 #include <linux/math64.h>

@@ -10,7 +10,8 @@
  * A batch has as many jobs as its commands need (PAGE-5). All jobs belong to
  * one entity, so they run in order and only the first one needs the
  * dependencies. Each client has a queue of its own, and so does each VM. Paging
- * that waits for one client's jobs thus does not delay other clients' paging.
+ * that waits for one client's jobs thus delays only paging of that client's
+ * objects.
  * The queue's lock makes the order of arming the order in the entity. It is a
  * leaf, and nothing is allocated under it.
  *
