@@ -554,6 +554,19 @@ void tessera_display_reset(TesseraState *s)
     }
 }
 
+/*
+ * The machine runs, perhaps with another clock. A load sets the clock even if it
+ * fails before or in the state of the device, so forget all times of the budget.
+ */
+void tessera_display_resume(TesseraState *s)
+{
+    s->picture_ns = 0;
+    for (uint32_t i = 0; i < s->num_heads; i++) {
+        tessera_screen(&s->heads[i])->wait_ns = 0;
+        tessera_crtc_rearm(&s->heads[i]);
+    }
+}
+
 /* A monitor is connected or disconnected. */
 void tessera_display_plug(TesseraState *s, uint32_t index, bool connected)
 {

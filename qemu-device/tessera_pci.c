@@ -182,6 +182,7 @@ static void run_state_changed(void *opaque, bool running, RunState state)
         tessera_engines_resume(s);
         tessera_irq_resume(s);
         tessera_mark_resume(s);
+        tessera_display_resume(s);
         return;
     }
     tessera_engines_pause(s);

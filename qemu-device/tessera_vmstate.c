@@ -217,12 +217,9 @@ static int tessera_post_load(void *opaque, int version_id)
         tessera_device_forget(s);
         return -EINVAL;
     }
-    s->picture_ns = 0;          /* from another clock */
     for (uint32_t i = 0; i < s->num_heads; i++) {
         tessera_output_loaded(&s->heads[i]);
-        tessera_screen(&s->heads[i])->wait_ns = 0;
         tessera_damage_all(&s->heads[i]);
-        tessera_crtc_rearm(&s->heads[i]);
     }
     s->distrusted = false;
     return 0;

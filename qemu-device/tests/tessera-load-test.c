@@ -9,11 +9,12 @@
 #include "qemu/osdep.h"
 #include <glib/gstdio.h>
 #include "qobject/qdict.h"
-#include "tessera-common.h"
+#include "tessera-head.h"
 
 #define PROPS "vram-size=4M,vram-hidden-size=0,agp-ro-size=1M,gart-size=4M," \
               "firmware-size=1M,strict=on"
 #define RW (TSR_SURF_READ | TSR_SURF_WRITE)
+#define BAD_WIDTH 0x7fffffff    /* the device has no buffer for such a row */
 
 static void wait_job(TsrTest *t, const char *job)
 {
@@ -85,6 +86,33 @@ static void spoil(const char *path, uint64_t base, uint32_t width)
     g_assert_cmpuint(found, ==, 1);
 }
 
+static void save_snapshot(TsrTest *t)
+{
+    g_autofree char *said = qtest_hmp(t->qts, "savevm one");
+
+    g_assert_cmpstr(said, ==, "");
+}
+
+static void expect_refused(TsrTest *t)
+{
+    g_autofree char *said = qtest_hmp(t->qts, "loadvm one");
+
+    g_assert_nonnull(strstr(said, "Error"));
+}
+
+/* Bind a slot of the render engine that spoil() finds. */
+static void bind_slot(TsrTest *t, uint32_t slot, uint64_t base)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrSurf s = {
+        .base = base, .limit = 4096, .format = TSR_FORMAT_ARGB8888,
+        .access = RW, .pitch = 64, .width = 16, .height = 1,
+    };
+
+    tsr_bind(c, slot, &s);
+    tsr_run_ok(t, RENDER, c);
+}
+
 /*
  * A snapshot with an invalid slot is refused. The device must be as after a
  * reset, and keep nothing of the state before.
@@ -96,34 +124,23 @@ static void test_refused_is_cleared(void)
     TsrTest *t = tsr_start(PROPS);
     uint64_t vram = tsr_seg_base(t, 1), base = vram + 0x123000, pte;
     uint64_t gart = tsr_seg_base(t, 4);
-    TsrSurf s = {
-        .base = base, .limit = 4096, .format = TSR_FORMAT_ARGB8888,
-        .access = RW, .pitch = 64, .width = 16, .height = 1,
-    };
 
     path = add_disk(t);
     pte = t->bounce | TSR_APTE_VALID | TSR_APTE_WRITE;
     tsr_page_fill(c, 1, vram, 4096);
     tsr_map(c, 4, 0, 1, tsr_list(t, &pte, 1));
     tsr_run_ok(t, PAGING, c);
-    c->n = 0;
-    tsr_bind(c, 5, &s);
-    tsr_run_ok(t, RENDER, c);
+    bind_slot(t, 5, base);
     tsr_w32(t, TSR_CTRL_SCRATCH, 0xfeed);
-    said = qtest_hmp(t->qts, "savevm one");
-    g_assert_cmpstr(said, ==, "");
-    g_free(said);
+    save_snapshot(t);
     said = qtest_hmp(t->qts, "loadvm one");
     g_assert_cmpstr(said, ==, "");
-    g_free(said);
     tsr_w32(t, TSR_ENG(RENDER) + TSR_ENG_SLOT_SELECT, 5);
     g_assert_cmphex(tsr_r64(t, TSR_ENG(RENDER) + TSR_ENG_SLOT_BASE_LO), ==,
                     base);
 
-    /* The device has no buffer for a row of this width. */
-    spoil(path, base, 0x7fffffff);
-    said = qtest_hmp(t->qts, "loadvm one");
-    g_assert_nonnull(strstr(said, "Error"));
+    spoil(path, base, BAD_WIDTH);
+    expect_refused(t);
     qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
     g_assert_cmphex(tsr_r32(t, TSR_CTRL_SCRATCH), ==, 0);
     for (uint32_t e = RENDER; e <= PAGING; e++) {
@@ -152,6 +169,41 @@ static void test_refused_is_cleared(void)
 }
 
 /*
+ * The clock is that of a snapshot that was refused. Pictures must not wait for a
+ * time that was set by the clock before.
+ */
+static void test_refused_budget(void)
+{
+    g_autofree char *path = NULL;
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t base = tsr_seg_base(t, 1) + 0x123000;
+    TsrHead h;
+
+    path = add_disk(t);
+    bind_slot(t, 5, base);
+    save_snapshot(t);
+    tsr_head_on(&h, t, 0, 64, 40);
+    tsr_qom_set(t, "x-picture-us", 3600 * 1000000LL);
+    tsr_head_w32(&h, TSR_CRTC_CRC_CONTROL, TSR_CRC_ENABLE);
+    for (int n = 0; n < 3; n++) {
+        tsr_head_frame(&h);
+    }
+    g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_CRC_COUNT), ==, 1);
+    tsr_qom_set(t, "x-picture-us", 0);
+
+    spoil(path, base, BAD_WIDTH);
+    expect_refused(t);
+    qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
+    tsr_head_on(&h, t, 0, 64, 40);
+    tsr_head_w32(&h, TSR_CRTC_CRC_CONTROL, TSR_CRC_ENABLE);
+    tsr_head_frame(&h);
+    tsr_rule(tsr_head_r32(&h, TSR_CRTC_CRC_COUNT) == 1,
+             "after a refused load a CRC waits for time of the machine before");
+    tsr_stop(t);
+    g_unlink(path);
+}
+
+/*
  * An interrupt that becomes pending while the machine is stopped is raised
  * when it continues, also after it was loaded.
  */
@@ -165,9 +217,7 @@ static void test_interrupt_waits(void)
     tsr_w32(t, TSR_INT_MASK, TSR_INT_PING);
     qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
     tsr_w32(t, TSR_CTRL_PING, 1);
-    said = qtest_hmp(t->qts, "savevm one");
-    g_assert_cmpstr(said, ==, "");
-    g_free(said);
+    save_snapshot(t);
     g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ERROR));
     qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
     tsr_msix_wait(t, msix, TSR_VECTOR_ERROR);
@@ -220,6 +270,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/load/guest-sleeps", test_guest_sleeps);
     qtest_add_func("/tessera/load/refused-is-cleared",
                    test_refused_is_cleared);
+    qtest_add_func("/tessera/load/refused-budget", test_refused_budget);
     qtest_add_func("/tessera/load/interrupt-waits", test_interrupt_waits);
     return g_test_run();
 }
