@@ -718,12 +718,21 @@ static bool reg_write(TesseraState *s, uint32_t addr, uint32_t value)
     return true;
 }
 
+/*
+ * A state that is being loaded has not been checked. A monitor can read
+ * registers after a stream has broken off, before the state is dropped.
+ */
+static bool unusable(const TesseraState *s)
+{
+    return s->gone || s->distrusted;
+}
+
 static uint64_t mmio_read(void *opaque, hwaddr addr, unsigned size)
 {
     TesseraState *s = opaque;
     uint32_t value = 0;
 
-    if (s->gone) {
+    if (unusable(s)) {
         return UINT64_MAX;
     }
     if (size != 4 || addr % 4 || !reg_read(s, addr, &value)) {
@@ -739,7 +748,7 @@ static void mmio_write(void *opaque, hwaddr addr, uint64_t value,
 {
     TesseraState *s = opaque;
 
-    if (s->gone) {
+    if (unusable(s)) {
         return;
     }
     trace_tessera_reg_write(addr, size, value);

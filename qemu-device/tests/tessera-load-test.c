@@ -10,6 +10,7 @@
 #include <glib/gstdio.h>
 #include "qobject/qdict.h"
 #include "tessera-head.h"
+#include "tessera-migrate.h"
 
 #define PROPS "vram-size=4M,vram-hidden-size=0,agp-ro-size=1M,gart-size=4M," \
               "firmware-size=1M,strict=on"
@@ -203,6 +204,41 @@ static void test_refused_budget(void)
     g_unlink(path);
 }
 
+/* The state of the first head, behind the number of heads: see vmstate_head. */
+#define HEAD_CLOCK      17
+
+/*
+ * A stream breaks off inside the state of the device, behind a field that would
+ * have been refused. The registers must not use this state.
+ */
+static void test_broken_off(void)
+{
+    static const char name[] = "tessera/heads";
+    g_autofree char *path = tsr_state_file(), *data = NULL, *status = NULL;
+    TsrTest *t = tsr_start(PROPS), *to;
+    gsize bytes;
+    TsrHead h;
+    char *at;
+
+    tsr_head_on(&h, t, 0, 64, 40);
+    tsr_save(t, path);
+    g_assert_true(g_file_get_contents(path, &data, &bytes, NULL));
+    at = memmem(data, bytes, name, strlen(name));
+    g_assert_nonnull(at);
+    at += strlen(name) + 8 + HEAD_CLOCK;    /* behind version and number */
+    g_assert_cmpuint(ldl_be_p(at), ==, tsr_head_r32(&h, TSR_CRTC_CLOCK));
+    stl_be_p(at, 0);
+    g_assert_true(g_file_set_contents(path, data, at + 4 - data, NULL));
+    to = tsr_load(t, PROPS, path, &status);
+    g_assert_cmpstr(status, ==, "failed");
+    tsr_rule(tsr_r32(to, h.regs + TSR_CRTC_LINE) == UINT32_MAX,
+             "a register can be read that is from a state that broke off");
+    tsr_w32(to, TSR_CTRL_SCRATCH, 1);
+    unlink(path);
+    tsr_stop(to);
+    tsr_stop(t);
+}
+
 /*
  * An interrupt that becomes pending while the machine is stopped is raised
  * when it continues, also after it was loaded.
@@ -271,6 +307,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/load/refused-is-cleared",
                    test_refused_is_cleared);
     qtest_add_func("/tessera/load/refused-budget", test_refused_budget);
+    qtest_add_func("/tessera/load/broken-off", test_broken_off);
     qtest_add_func("/tessera/load/interrupt-waits", test_interrupt_waits);
     return g_test_run();
 }
