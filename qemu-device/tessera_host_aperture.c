@@ -566,7 +566,11 @@ static bool init_ram(TesseraState *s)
     ha->remapped = true;
     ha->listener = (MemoryListener) {
         .name = "tessera",
-        .priority = MEMORY_LISTENER_PRIORITY_DEV_BACKEND,
+        /*
+         * Behind all logs of the accelerator. KVM registers that of system
+         * management mode after this device, with the priority of backends.
+         */
+        .priority = MEMORY_LISTENER_PRIORITY_DEV_BACKEND + 1,
         .log_sync_global = sync_dirty,
         .log_global_stop = migration_ends,
     };
