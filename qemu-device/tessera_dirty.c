@@ -14,7 +14,12 @@ bool tessera_dirty_mark(MemoryRegion *mr, TesseraSpan *span)
     bool any = span->lo < span->hi;
 
     if (any) {
-        smp_wmb();              /* store the bytes before the marks */
+        /*
+         * The bytes have to be visible before the marks, which are plain
+         * stores. A copy marks spans before its streaming stores have ended,
+         * and on x86 smp_wmb() does not order those.
+         */
+        smp_mb();
         memory_region_set_dirty(mr, span->lo, span->hi - span->lo);
     }
     span->lo = span->hi = 0;
