@@ -79,6 +79,11 @@ static void set_log(TesseraState *s, bool log)
     memory_region_transaction_commit();
 }
 
+static void start_log_timer(TesseraState *s)
+{
+    timer_mod(tessera_pci(s)->log_timer, tessera_clock_ns() + UNWATCHED_NS);
+}
+
 /*
  * A console is updated, so enable the log. Writes before this have left no
  * marks, so damage all heads.
@@ -93,7 +98,7 @@ static void watch(TesseraState *s)
     for (uint32_t i = 0; i < s->num_heads; i++) {
         tessera_damage_all(&s->heads[i]);
     }
-    timer_mod(tessera_pci(s)->log_timer, tessera_clock_ns() + UNWATCHED_NS);
+    start_log_timer(s);
 }
 
 static void log_timer(void *opaque)
@@ -102,7 +107,7 @@ static void log_timer(void *opaque)
 
     if (s->looked) {
         s->looked = false;
-        timer_mod(tessera_pci(s)->log_timer, tessera_clock_ns() + UNWATCHED_NS);
+        start_log_timer(s);
     } else {
         set_log(s, false);
     }
@@ -153,6 +158,14 @@ void tessera_damage_stop(TesseraState *s)
 {
     for (uint32_t i = 0; i < s->num_heads && !logs_tell(s); i++) {
         tessera_damage_all(&s->heads[i]);
+    }
+}
+
+/* The machine runs, perhaps with an earlier clock: a load does not stop the log. */
+void tessera_damage_resume(TesseraState *s)
+{
+    if (s->logging) {
+        start_log_timer(s);
     }
 }
 

@@ -12,6 +12,7 @@
 bool tessera_damage_take(TesseraHead *h);
 void tessera_damage_all(TesseraHead *h);
 void tessera_damage_stop(TesseraState *s);
+void tessera_damage_resume(TesseraState *s);
 void tessera_damage_init(TesseraState *s);
 void tessera_damage_fini(TesseraState *s);
 

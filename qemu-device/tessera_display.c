@@ -556,7 +556,8 @@ void tessera_display_reset(TesseraState *s)
 
 /*
  * The machine runs, perhaps with another clock. A load sets the clock even if it
- * fails before or in the state of the device, so forget all times of the budget.
+ * fails before or in the state of the device, so forget the times of the clock
+ * before.
  */
 void tessera_display_resume(TesseraState *s)
 {
@@ -565,6 +566,7 @@ void tessera_display_resume(TesseraState *s)
         tessera_screen(&s->heads[i])->wait_ns = 0;
         tessera_crtc_rearm(&s->heads[i]);
     }
+    tessera_damage_resume(s);
 }
 
 /* A monitor is connected or disconnected. */

@@ -116,6 +116,11 @@ static void expect_log(TsrTest *t, int64_t log, const char *when)
              log, when);
 }
 
+static void screendump_qmp(TsrTest *t)
+{
+    g_free(tsr_screendump(t, 0, 64, 40));
+}
+
 /* The console must show what the model predicts. */
 static void look(TsrHead *h)
 {
@@ -173,6 +178,28 @@ static void test_log(void)
     tsr_stop(t);
 }
 
+/*
+ * The time until logging stops begins anew when the machine starts: a load may
+ * have set the clock back, and the end would be far away.
+ */
+static void test_log_start(void)
+{
+    TsrTest *t = tsr_start(SMALL);
+    TsrHead h;
+
+    tsr_head_on(&h, t, 0, 64, 40);
+    screendump_qmp(t);
+    qtest_clock_step(t->qts, UNWATCHED_NS - 1);
+    qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
+    qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
+    qtest_clock_step(t->qts, UNWATCHED_NS / 2 - 1);
+    expect_log(t, LOG_VRAM | LOG_APERTURE, "before that time is over");
+    qtest_clock_step(t->qts, 1);
+    expect_log(t, 0, "when nobody has looked since the start");
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 /* Strict mode composes each picture anew, so it needs no log. */
 static void test_log_strict(void)
 {
@@ -225,11 +252,6 @@ static void expect_pictures(TsrTest *t, int fd, int64_t pictures,
     got = tsr_qom_get(t, "x-pictures");
     tsr_rule(got == pictures, "%" PRId64 " pictures were drawn, not %" PRId64
              ", %s", got, pictures, when);
-}
-
-static void screendump_qmp(TsrTest *t)
-{
-    g_free(tsr_screendump(t, 0, 64, 40));
 }
 
 static void screendump_hmp(TsrTest *t)
@@ -641,6 +663,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/tessera/console/log", test_log);
+    qtest_add_func("/tessera/console/log-start", test_log_start);
     qtest_add_func("/tessera/console/log-strict", test_log_strict);
     qtest_add_func("/tessera/console/log-block", test_log_block);
     qtest_add_func("/tessera/console/late", test_late);
