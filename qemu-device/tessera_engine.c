@@ -368,9 +368,12 @@ static bool pause_acked(TesseraEngine *e)
 /*
  * Wait for all engines with the BQL held: the caller is in the middle of a run
  * state change or a reset. The engines need no lock of the caller to answer. If
- * there is an IOMMU they need translations, which this thread makes.
+ * there is an IOMMU they need translations, which this thread makes if
+ * @translate is set. Otherwise their accesses fail, and the caller drops the
+ * packets and the errors.
  */
-static void wait_acks(TesseraState *s, bool (*acked)(TesseraEngine *))
+static void wait_acks(TesseraState *s, bool (*acked)(TesseraEngine *),
+                      bool translate)
 {
     for (unsigned int i = 0; i < s->num_engines; i++) {
         TesseraEngine *e = &s->engines[i];
@@ -380,7 +383,7 @@ static void wait_acks(TesseraState *s, bool (*acked)(TesseraEngine *))
             if (e->lookup.state == TESSERA_LOOKUP_IDLE) {
                 qemu_cond_wait(&e->ack_cond, &e->lock);
             } else {
-                tessera_iommu_serve_waited(e);
+                tessera_iommu_serve_waited(e, translate);
             }
         }
         qemu_mutex_unlock(&e->lock);
@@ -389,7 +392,7 @@ static void wait_acks(TesseraState *s, bool (*acked)(TesseraEngine *))
 
 void tessera_engines_reset_wait(TesseraState *s)
 {
-    wait_acks(s, reset_acked);
+    wait_acks(s, reset_acked, false);
 }
 
 static void set_pause(TesseraEngine *e, bool pause)
@@ -408,7 +411,7 @@ void tessera_engines_pause(TesseraState *s)
     for (unsigned int i = 0; i < s->num_engines; i++) {
         set_pause(&s->engines[i], true);
     }
-    wait_acks(s, pause_acked);
+    wait_acks(s, pause_acked, true);
 }
 
 void tessera_engines_resume(TesseraState *s)
@@ -513,7 +516,7 @@ void tessera_engines_stop(TesseraState *s)
         update_requests(e);
         qemu_mutex_unlock(&e->lock);
     }
-    wait_acks(s, exit_acked);
+    wait_acks(s, exit_acked, false);
     for (i = 0; i < s->num_engines; i++) {
         qemu_thread_join(&s->engines[i].thread);
     }

@@ -78,10 +78,15 @@ static void serve(TesseraEngine *e)
  * now, this same thread serves it further up the stack: the translation itself
  * has led here, for example by logging a fault to a register. Answer that
  * request with no RAM, so that the engine makes progress.
+ *
+ * Without @translate, answer every request so. A reset by the machine must not
+ * affect other devices or guest memory in its enter phase, and the IOMMU would
+ * write its report of a fault to an address that the guest has chosen.
  */
-void tessera_iommu_serve_waited(TesseraEngine *e)
+void tessera_iommu_serve_waited(TesseraEngine *e, bool translate)
 {
-    if (e->lookup.state == TESSERA_LOOKUP_SERVED) {
+    if (e->lookup.state == TESSERA_LOOKUP_SERVED ||
+        (e->lookup.state == TESSERA_LOOKUP_ASKED && !translate)) {
         e->m.map->found.num = 0;
         e->lookup.state = TESSERA_LOOKUP_IDLE;
         qemu_cond_broadcast(&e->ack_cond);

@@ -10,7 +10,7 @@
 
 void tessera_iommu_find(TesseraMaster *m, uint64_t addr, uint64_t len,
                         bool write);
-void tessera_iommu_serve_waited(TesseraEngine *e);
+void tessera_iommu_serve_waited(TesseraEngine *e, bool translate);
 void tessera_iommu_init(TesseraState *s);
 void tessera_iommu_fini(TesseraState *s);
 
