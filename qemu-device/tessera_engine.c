@@ -360,9 +360,10 @@ static bool exit_acked(TesseraEngine *e)
     return e->exited;
 }
 
+/* A translation that the pause waits for may have unplugged the device. */
 static bool pause_acked(TesseraEngine *e)
 {
-    return e->parked && !e->reset_req;
+    return e->exited || (e->parked && !e->reset_req);
 }
 
 /*

@@ -97,22 +97,35 @@ void tessera_iommu_serve_waited(TesseraEngine *e, bool translate)
     }
 }
 
+/*
+ * A fault may unplug the device whose request is served. Then the device is no
+ * longer in the list, and the next pass serves the devices behind it.
+ */
+static void serve_all(void)
+{
+    TesseraPCIState *d;
+
+    QLIST_FOREACH(d, &devices, next) {
+        TesseraState *s = &d->state;
+
+        for (uint32_t i = 0; i < s->num_engines; i++) {
+            serve(&s->engines[i]);
+        }
+        if (s->gone) {
+            qemu_event_set(&asked);
+            return;
+        }
+    }
+}
+
 static void *translator_thread(void *opaque)
 {
     rcu_register_thread();
     for (;;) {
-        TesseraPCIState *d;
-
         qemu_event_wait(&asked);
         qemu_event_reset(&asked);
         bql_lock();
-        QLIST_FOREACH(d, &devices, next) {
-            TesseraState *s = &d->state;
-
-            for (uint32_t i = 0; i < s->num_engines; i++) {
-                serve(&s->engines[i]);
-            }
-        }
+        serve_all();
         bql_unlock();
     }
     return NULL;

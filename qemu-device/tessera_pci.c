@@ -186,6 +186,14 @@ static void run_state_changed(void *opaque, bool running, RunState state)
         return;
     }
     tessera_engines_pause(s);
+    /*
+     * A fault of an IOMMU may have unplugged the device meanwhile. Its memory
+     * stays at least as long as the BQL is held: the bus drops its reference
+     * through RCU.
+     */
+    if (s->gone) {
+        return;
+    }
     tessera_device_reset_stop(s);
     tessera_range_views_write_back(s);
     tessera_coherence_stop(s);

@@ -160,6 +160,18 @@ static bool device_exists(TsrTest *t)
     return exists;
 }
 
+/* The machine stops, and the device is ejected while it waits for its engine. */
+static void test_stop(void)
+{
+    Machine m;
+
+    start_in_fence(&m);
+    qtest_qmp_assert_success(m.t->qts, "{'execute': 'stop'}");
+    tsr_rule(!device_exists(m.t), "the fault has not ejected the device");
+    qtest_qmp_assert_success(m.t->qts, "{'execute': 'cont'}");
+    machine_stop(&m);
+}
+
 /*
  * While the machine is reset nothing is translated: QEMU does not allow a reset
  * to affect other devices in its first phase.
@@ -194,6 +206,7 @@ static void test_unplug(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/iommu-fault/stop", test_stop);
     qtest_add_func("/tessera/iommu-fault/reset", test_reset);
     qtest_add_func("/tessera/iommu-fault/unplug", test_unplug);
     return g_test_run();
