@@ -44,10 +44,18 @@ void tessera_irq_resume(TesseraState *s)
     }
 }
 
+/*
+ * There is no BH any more if a register write under the BQL has asked an IOMMU
+ * for an address, and its fault has unplugged the device.
+ */
 static void irq_raise(TesseraState *s, unsigned int vector)
 {
+    QEMUBH *bh = tessera_pci(s)->irq_bh;
+
     qatomic_or(&s->irq_pending, 1u << vector);
-    qemu_bh_schedule(tessera_pci(s)->irq_bh);
+    if (bh) {
+        qemu_bh_schedule(bh);
+    }
 }
 
 void tessera_irq_init(TesseraState *s)

@@ -100,12 +100,7 @@ static void set_up_iommu(Machine *m)
     qvirtqueue_kick(m->t->qts, vdev, m->events, head);
 }
 
-/*
- * Start a machine whose engine is in the middle of a fence. A request to the
- * engine makes it complete the fence, and thus access EJECT. From now on the
- * IOMMU translates no address.
- */
-static void start_in_fence(Machine *m)
+static void start(Machine *m)
 {
     TsrTest *t = tsr_start_machine("bus=rp1,addr=00.0,"
                                    "x-fence-gap-us=1000000000", "-M q35 "
@@ -113,12 +108,31 @@ static void start_in_fence(Machine *m)
                                    "-device virtio-iommu-pci,addr=03.0 "
                                    "-device pcie-root-port,id=rp1,chassis=1,"
                                    "addr=05.0");
-    uint64_t ring, record;
 
     m->t = t;
     map_behind(m);
     tsr_set_up_memory(t);
     set_up_iommu(m);
+}
+
+/* From now on the IOMMU translates no address. */
+static void translate_nothing(Machine *m)
+{
+    qpci_io_writeb(m->iommu->pdev, m->iommu->bar, m->iommu->device_cfg_offset +
+                   offsetof(struct virtio_iommu_config, bypass), 0);
+}
+
+/*
+ * Start a machine whose engine is in the middle of a fence. A request to the
+ * engine makes it complete the fence, and thus access EJECT.
+ */
+static void start_in_fence(Machine *m)
+{
+    uint64_t ring, record;
+    TsrTest *t;
+
+    start(m);
+    t = m->t;
     ring = tsr_alloc(t, 4096);
     record = tsr_alloc(t, 4096);
     qtest_memset(t->qts, record, 0, 4096);
@@ -133,8 +147,7 @@ static void start_in_fence(Machine *m)
         g_usleep(100);
     }
     g_assert_cmphex(tsr_r32(t, TSR_ENG(PAGING) + TSR_ENG_STATUS), ==, 0);
-    qpci_io_writeb(m->iommu->pdev, m->iommu->bar, m->iommu->device_cfg_offset +
-                   offsetof(struct virtio_iommu_config, bypass), 0);
+    translate_nothing(m);
 }
 
 static void machine_stop(Machine *m)
@@ -203,11 +216,27 @@ static void test_unplug(void)
     machine_stop(&m);
 }
 
+/* A register write looks up an address, and the fault ejects the device. */
+static void test_register(void)
+{
+    Machine m;
+
+    start(&m);
+    translate_nothing(&m);
+    tsr_w32(m.t, TSR_INT_MASK, TSR_INT_ERROR);
+    tsr_w64(m.t, TSR_COH_ADDR_LO, EJECT);
+    tsr_w32(m.t, TSR_COH_SIZE, 4096);
+    tsr_w32(m.t, TSR_COH_COMMAND, TSR_COH_CLEAN);
+    tsr_rule(!device_exists(m.t), "the fault has not ejected the device");
+    machine_stop(&m);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/tessera/iommu-fault/stop", test_stop);
     qtest_add_func("/tessera/iommu-fault/reset", test_reset);
     qtest_add_func("/tessera/iommu-fault/unplug", test_unplug);
+    qtest_add_func("/tessera/iommu-fault/register", test_register);
     return g_test_run();
 }
