@@ -19,7 +19,7 @@ def tier_lint(names):
         name = os.path.splitext(script)[0]
         if not os.path.exists(path) or not chosen(names, name, "lint"):
             continue
-        text, code = run_program([path], 900)
+        text, code = run_program([path], 2400)
         OUTPUTS.keep("lint-" + name, text)
         if parse_tap(text)[0]:
             report("lint/" + name, text, code)
