@@ -3,8 +3,9 @@
  * Residency of the objects of a VM when not all of them fit. Kept objects stay
  * resident until the program evicts them. The others are resident for a phase:
  * a part of the program's work that is submitted before the next phase begins.
- * Objects of earlier phases stay listed until their space is needed. The least
- * recently requested one is evicted first.
+ * Objects of earlier phases stay listed until their space is needed. Those of
+ * the lowest priority are evicted first, and among equals the least recently
+ * requested one.
  */
 #include <errno.h>
 
@@ -82,26 +83,39 @@ static void uncollect(struct tessera_vm *vm, struct tessera_bo *const *missing, 
 	pthread_mutex_unlock(&vm->dev->vm_lock);
 }
 
-/*
- * Evict objects that are neither kept nor part of the current phase, least
- * recently requested first, until there is enough space.
- */
-static bool trim(struct tessera_vm *vm, const struct tessera_residency *lack)
+/* Caller holds vm_lock. The same as trim() for objects of one priority. */
+static uint64_t trim_priority(struct tessera_vm *vm, const struct tessera_residency *lack,
+			      int32_t priority, uint64_t bytes)
 {
 	struct tessera_mapping *mapping;
-	uint64_t bytes = 0;
 
-	pthread_mutex_lock(&vm->dev->vm_lock);
 	TAILQ_FOREACH(mapping, &vm->mappings, of_vm)
 	{
 		if (bytes >= lack->bytes_to_trim)
 			break;
 		if (!mapping->listed || mapping->kept || mapping->phase == vm->phase ||
+		    mapping->bo->desc.priority != priority ||
 		    !(mapping->bo->supported & lack->trim_segments))
 			continue;
 		if (!tessera_mapping_unlist(mapping))
 			bytes += mapping->bo->size;
 	}
+	return bytes;
+}
+
+/*
+ * Evict objects that are neither kept nor part of the current phase, those of
+ * the lowest priority first, least recently requested first among equals, until
+ * there is enough space.
+ */
+static bool trim(struct tessera_vm *vm, const struct tessera_residency *lack)
+{
+	uint64_t bytes = 0;
+
+	pthread_mutex_lock(&vm->dev->vm_lock);
+	for (int32_t priority = DRM_TESSERA_BO_PRIORITY_MIN;
+	     priority <= DRM_TESSERA_BO_PRIORITY_MAX; priority++)
+		bytes = trim_priority(vm, lack, priority, bytes);
 	pthread_mutex_unlock(&vm->dev->vm_lock);
 	return bytes;
 }

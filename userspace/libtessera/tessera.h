@@ -952,7 +952,8 @@ TESSERA_API int tessera_vm_unmap_fence(struct tessera_vm *vm, struct tessera_mon
  * They also accept a NULL VM (tessera_context_vm() of a context without one)
  * and then do nothing, because the kernel knows the objects of such jobs. The
  * library maps objects that are not mapped yet. It evicts objects of earlier
- * phases, least recently requested first.
+ * phases, those of the lowest priority first, and among equals the least
+ * recently requested one.
  *
  * Keep objects resident for all jobs that are submitted until
  * tessera_vm_evict(). The calls are counted. The call succeeds for all objects

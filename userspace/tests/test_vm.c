@@ -637,6 +637,40 @@ static void test_phases(void **state)
 	assert_int_equal(mock->mapped_bytes, 0);
 }
 
+/*
+ * SEG-37: among objects of earlier phases, those of a lower priority are evicted
+ * first, whenever they were requested.
+ */
+static void test_phase_priorities(void **state)
+{
+	static const int32_t priorities[] = { 1, -1, 0, -1 };
+	struct mock *mock = mock_of(state);
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_bo *bos[OBJECTS];
+
+	mock->space = MIB(4);
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		bos[i] = mock_bo(dev_of(state), MIB(1));
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(tessera_bo_set_priority(bos[i], priorities[i]), 0);
+	assert_int_equal(tessera_vm_phase(vm, bos, 4), 4);
+	assert_int_equal(tessera_vm_phase(vm, &bos[4], 1), 1);
+	promise(is_listed(mock, bos[0]) && !is_listed(mock, bos[1]),
+		"expected the lowest priority to be evicted before the least recent request");
+	assert_true(is_listed(mock, bos[3]));
+	assert_int_equal(tessera_vm_phase(vm, &bos[4], 2), 2);
+	promise(is_listed(mock, bos[2]) && !is_listed(mock, bos[3]),
+		"expected the lowest priority to be evicted before normal ones");
+	assert_int_equal(tessera_vm_phase(vm, &bos[4], 3), 3);
+	assert_false(is_listed(mock, bos[2]));
+	assert_true(is_listed(mock, bos[0]));
+	assert_int_equal(tessera_vm_phase(vm, &bos[4], 4), 4);
+	assert_false(is_listed(mock, bos[0]));
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		tessera_bo_del(bos[i]);
+	tessera_vm_del(vm);
+}
+
 /* A call that fails with another error than -ENOMEM lists nothing. */
 static void test_phase_fails(void **state)
 {
@@ -771,6 +805,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_submit_short, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_submit_bounded, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_phases, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_phase_priorities, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_phase_fails, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_submit_trims, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_caches, mock_setup, mock_teardown),
