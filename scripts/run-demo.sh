@@ -6,7 +6,8 @@
 # into build/run/scene.png. $DEVICE may hold device properties (default strict=on), $OVERSUBSCRIBE the size of
 # the textures in video memories (0: the images alone), $MODEL the model, patched or vm, $DEMO_ARGS more for tessera-demo.
 # The scene is shown on the device's screen, and scene.png is a picture of that, taken by QEMU.
-# The driver's trace events become build/run/timeline.json and timeline.svg.
+# The driver's trace events become build/run/timeline.json and timeline.svg. After that the demo
+# draws again without priorities, read sets and clean eviction in turn, to say what each saves.
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
 . "$ROOT/scripts/lib/apt.sh"
@@ -68,11 +69,18 @@ rm -f "$run"/{scene,diff,reference}.png "$run"/{summary,timeline,trace-summary}.
 [ -x "$BUILD/guest-bin/tessera-demo" ] ||
 	die "tessera-demo is not built" "look at build/logs/ for why userspace/ did not build"
 # Textures of four times the video memory want a gigabyte of system memory for what is not resident.
+# The trace ends when the scene is on the screen, where the demo waits for an answer.
 # shellcheck disable=SC2016  # for the shell of the guest
 command='t=/sys/kernel/tracing; echo 16384 >$t/buffer_size_kb; echo 1 >$t/events/tessera/enable
-'"tessera-demo --images /mnt/images --output /mnt --summary-json /mnt/summary.json \\
-	--show --model $model --oversubscribe ${OVERSUBSCRIBE:-4} ${DEMO_ARGS:-}"'
-rc=$?; cat $t/trace >/mnt/trace.txt; exit $rc'
+keep() { echo 0 >$t/events/tessera/enable; cat $t/trace >/mnt/trace.txt; }
+{ '"tessera-demo --images /mnt/images --output /mnt --summary-json /mnt/summary.json \\
+	--show --savings --model $model --oversubscribe ${OVERSUBSCRIBE:-4} ${DEMO_ARGS:-}"'
+echo $? >/tmp/rc; } | while IFS= read -r line; do
+	case $line in SCREEN*) keep ;; esac
+	printf "%s\n" "$line"
+done
+[ -e /mnt/trace.txt ] || keep
+exit "$(cat /tmp/rc)"'
 # Follow the guest's words, and take the picture when it says that it is there.
 watch_screen() {
 	local line
@@ -98,7 +106,7 @@ mkfifo "$work/answers"
 # Both ends are open before either side waits for the other.
 exec 3<>"$work/answers"
 TESSERA_GUEST_TIMES=1 "$ROOT/scripts/guest" --kernel "${KERNEL:-stock}" --share "$run" --qmp "$qmp" \
-	--timeout "${TIMEOUT:-300}" --memory "${MEMORY:-3G}" --device "outputs=1,${DEVICE:-strict=on}" \
+	--timeout "${TIMEOUT:-600}" --memory "${MEMORY:-3G}" --device "outputs=1,${DEVICE:-strict=on}" \
 	-- "$command" <&3 2>&1 3>&- | watch_screen >&3 || rc=${PIPESTATUS[0]}
 exec 3>&-
 ms=$((($(date +%s%N) - start) / 1000000))

@@ -111,6 +111,54 @@ static int compare(struct demo *demo)
 	return comparison_passes(result) ? EXIT_RIGHT : EXIT_WRONG_PIXELS;
 }
 
+/*
+ * Draw the same scene without one technique. Nothing else of the process is in
+ * memory, and the picture must be the same.
+ */
+static int draw_without(struct demo *demo, enum demo_technique technique)
+{
+	struct saving *saving = &demo->summary.savings[technique];
+	struct options options = demo->options;
+	struct comparison result;
+	struct summary summary = { 0 };
+	struct image picture = { 0 };
+	struct gpu *gpu = NULL;
+	int ret;
+
+	options.without |= TECHNIQUE_BIT(technique);
+	ret = gpu_open(&options, &gpu, &summary);
+	if (!ret)
+		ret = gpu_prepare(gpu, &demo->scene, &summary);
+	if (!ret)
+		ret = gpu_render(gpu, &demo->scene, &picture, &summary);
+	if (!ret)
+		ret = compare_images(&picture, &demo->reference, &result, NULL);
+	if (!ret) {
+		saving->measured = summary.traced;
+		saving->without = summary.paged;
+		saving->right = comparison_passes(&result);
+		demo->summary.guest_errors = summary.guest_errors;
+	}
+	gpu_close(gpu);
+	image_free(&picture);
+	return ret ? ret : !saving->right && saving->measured;
+}
+
+static int measure_savings(struct demo *demo)
+{
+	gpu_close(demo->gpu);
+	demo->gpu = NULL;
+	for (int i = 0; i < TECHNIQUE_COUNT; i++) {
+		if (!(demo->summary.techniques & TECHNIQUE_BIT(i)))
+			continue;
+		if (draw_without(demo, i)) {
+			fprintf(stderr, "tessera-demo: wrong without %s\n", technique_names[i]);
+			return EXIT_NOT_RENDERED;
+		}
+	}
+	return EXIT_RIGHT;
+}
+
 static int run(struct demo *demo)
 {
 	int ret;
@@ -131,6 +179,8 @@ static int run(struct demo *demo)
 	    (demo->options.show && screen_show(&demo->picture)) || draw_reference(demo))
 		return EXIT_NOT_RENDERED;
 	ret = compare(demo);
+	if (!ret && demo->options.savings)
+		ret = measure_savings(demo);
 	if (!ret && demo->summary.guest_errors) {
 		fprintf(stderr, "tessera-demo: the device counted errors\n");
 		return EXIT_NOT_RENDERED;

@@ -18,6 +18,7 @@
 #define DEMO_LARGE_DIM 512 /* longer side of a loaded image */
 #define DEMO_SMALL_DIM 128 /* longer side of its small version */
 #define DEMO_SHEET_CELLS 240 /* pictures on the sheet when memory is oversubscribed */
+#define DEMO_FRAMES 12 /* submissions that draw over the sheet */
 
 /* ---- Images: image.c ---- */
 
@@ -68,12 +69,23 @@ enum demo_way {
 };
 
 /*
+ * How often the sheet and the frames draw a texture. The GPU renderer tells the
+ * kernel what follows from that.
+ */
+enum scene_use {
+	USE_SOME, /* by the sheet, and for variants by one frame */
+	USE_ONCE, /* by the sheet only */
+	USE_AGAIN, /* by the sheet, and by each fourth frame */
+};
+
+/*
  * A texture is an image, or a variant of it: a BLIT scales the image to the
  * size of a tile and tints it, and COPYs repeat the tile over the whole
  * texture.
  */
 struct scene_texture {
 	enum demo_way way; /* unless WAY_JOBS, the texture is not a variant */
+	enum scene_use use;
 	/* WAY_DISCARD: the texture that it replaces; the first one: itself. */
 	uint32_t before;
 	const struct image *image;
@@ -102,6 +114,8 @@ struct scene {
 	uint32_t num_textures;
 	struct scene_draw *draws;
 	uint32_t num_draws;
+	/* The draws of frame n are [first_frame[n], first_frame[n + 1]). */
+	uint32_t first_frame[DEMO_FRAMES + 1];
 	/*
 	 * draws from here on use textures that the CPU writes during the
 	 * earlier draws
@@ -157,6 +171,16 @@ enum demo_split {
 	SPLIT_RANDOM
 };
 
+/* Techniques that save copies when not all objects fit in memory. */
+enum demo_technique {
+	TECHNIQUE_PRIORITIES, /* objects of high priority stay in memory (SEG-37) */
+	TECHNIQUE_READ_SETS, /* jobs read objects in the read-only aperture (SEG-38) */
+	TECHNIQUE_CLEAN_EVICTION, /* objects that were only read leave without a copy (RES-9) */
+	TECHNIQUE_COUNT
+};
+
+#define TECHNIQUE_BIT(technique) (1U << (technique))
+
 struct options {
 	const char *images; /* NULL: patterns */
 	const char *output;
@@ -168,6 +192,8 @@ struct options {
 	uint32_t split_seed;
 	uint32_t seed;
 	bool show; /* on the screen */
+	uint32_t without; /* TECHNIQUE_BIT() of techniques not to use */
+	bool savings; /* draw again without each technique */
 	bool reference_only;
 	uint64_t video_memory; /* used with reference_only */
 };
@@ -182,6 +208,7 @@ enum demo_phase {
 	PHASE_RECORD,
 	PHASE_SUBMIT,
 	PHASE_RENDER,
+	PHASE_FRAMES,
 	PHASE_LATE,
 	PHASE_READBACK,
 	PHASE_REFERENCE,
@@ -192,6 +219,7 @@ enum demo_job {
 	JOB_UPLOAD,
 	JOB_VARIANTS,
 	JOB_SCENE,
+	JOB_FRAMES,
 	JOB_LATE,
 	JOB_COUNT
 };
@@ -202,6 +230,19 @@ enum demo_backing {
 	BACKING_HOST_APERTURE,
 	BACKING_SYSTEM,
 	BACKING_COUNT
+};
+
+/* What the paging engine copied, from the trace. */
+struct paged {
+	uint64_t in, out; /* bytes copied between system pages and memory */
+	uint32_t evictions; /* of objects from memory or an aperture */
+	uint32_t clean; /* evictions from memory that copied nothing */
+};
+
+struct saving {
+	bool measured;
+	bool right; /* the picture without the technique */
+	struct paged without;
 };
 
 struct summary {
@@ -237,7 +278,10 @@ struct summary {
 		uint32_t faults[BACKING_COUNT]; /* by the memory that backed the page */
 	} ways[WAY_COUNT];
 	uint32_t rounds; /* rounds of CPU writes while the GPU worked */
-	bool traced; /* faults were counted */
+	bool traced; /* faults and copies were counted */
+	uint32_t techniques; /* TECHNIQUE_BIT() of techniques in use */
+	struct paged paged;
+	struct saving savings[TECHNIQUE_COUNT];
 	uint64_t phase_ns[PHASE_COUNT];
 	struct comparison comparison;
 	bool compared;
@@ -261,6 +305,9 @@ int gpu_render(struct gpu *gpu, const struct scene *scene, struct image *out,
 int screen_show(const struct image *picture);
 
 /* ---- summary.c ---- */
+
+/* By technique; also the words of --without. */
+extern const char *const technique_names[TECHNIQUE_COUNT];
 
 uint64_t now_ns(void);
 /* Read the engine times so far. */

@@ -26,6 +26,8 @@ struct gpu {
 	uint32_t num_textures;
 	struct gpu_texture small[DEMO_MAX_IMAGES]; /* sources of the variants */
 	struct writes *writes; /* textures that the CPU writes */
+	struct watch *watch;
+	uint32_t techniques; /* TECHNIQUE_BIT() of techniques in use */
 };
 
 static int complain(const char *what, int error)
@@ -77,6 +79,30 @@ static int make_context(struct gpu *gpu, const struct options *options)
 	return tessera_context_new_desc(gpu->dev, &desc, &gpu->ctx);
 }
 
+static bool uses(const struct gpu *gpu, enum demo_technique technique)
+{
+	return gpu->techniques & TECHNIQUE_BIT(technique);
+}
+
+/* Segments whose objects jobs can only read: they show system pages. */
+static uint32_t read_only_set(const struct gpu *gpu)
+{
+	return tessera_device_segment_set(
+		gpu->dev, DRM_TESSERA_SEGMENT_APERTURE | DRM_TESSERA_SEGMENT_GPU_READ_ONLY, 0);
+}
+
+/*
+ * Jobs of VMs do not say what they write, so the kernel lets them use an object
+ * in its write set only.
+ */
+static void choose_techniques(struct gpu *gpu, const struct options *options)
+{
+	gpu->techniques = TECHNIQUE_BIT(TECHNIQUE_COUNT) - 1;
+	if (options->vm || !read_only_set(gpu))
+		gpu->techniques &= ~TECHNIQUE_BIT(TECHNIQUE_READ_SETS);
+	gpu->techniques &= ~options->without;
+}
+
 int gpu_open(const struct options *options, struct gpu **out, struct summary *summary)
 {
 	struct gpu *gpu = calloc(1, sizeof(*gpu));
@@ -97,6 +123,8 @@ int gpu_open(const struct options *options, struct gpu **out, struct summary *su
 		gpu_close(gpu);
 		return complain("context", ret);
 	}
+	choose_techniques(gpu, options);
+	summary->techniques = gpu->techniques;
 	summary->video_memory = video_memory(gpu->dev);
 	*out = gpu;
 	return 0;
@@ -107,6 +135,7 @@ void gpu_close(struct gpu *gpu)
 	if (!gpu)
 		return;
 	writes_del(gpu->writes);
+	watch_del(gpu->watch);
 	for (uint32_t i = 0; i < gpu->num_textures; i++)
 		tessera_bo_del(gpu->textures[i].bo);
 	for (uint32_t i = 0; i < DEMO_MAX_IMAGES; i++)
@@ -122,28 +151,67 @@ void gpu_close(struct gpu *gpu)
  * Create an object that only jobs of the scene use. With a VM it is private to
  * it.
  */
+static int object_new_desc(struct gpu *gpu, struct tessera_bo_desc *desc, struct tessera_bo **out)
+{
+	tessera_bo_desc_private(desc, gpu->worker.vm);
+	return tessera_bo_new(gpu->dev, desc, out);
+}
+
 static int object_new(struct gpu *gpu, enum tessera_usage usage, uint64_t size,
-		      const struct tessera_view *view, struct tessera_bo **out)
+		      struct tessera_bo **out)
 {
 	struct tessera_bo_desc desc;
-	int ret = tessera_bo_desc_init(gpu->dev, &desc, usage, size, view);
+	int ret = tessera_bo_desc_init(gpu->dev, &desc, usage, size, NULL);
 
-	if (ret)
-		return ret;
-	tessera_bo_desc_private(&desc, gpu->worker.vm);
-	return tessera_bo_new(gpu->dev, &desc, out);
+	return ret ? ret : object_new_desc(gpu, &desc, out);
+}
+
+/*
+ * A texture that is read once is not worth a copy to memory. Jobs read it in
+ * the read-only aperture, where it is unless a job writes it.
+ */
+static void desc_read_set(const struct gpu *gpu, struct tessera_bo_desc *desc)
+{
+	uint32_t set = read_only_set(gpu);
+
+	desc->write_set = desc->supported;
+	desc->supported |= set;
+	if (desc->num_preferred == DRM_TESSERA_MAX_PREFERRED)
+		desc->num_preferred--;
+	memmove(desc->preferred + 1, desc->preferred,
+		desc->num_preferred * sizeof(desc->preferred[0]));
+	desc->preferred[0] = __builtin_ctz(set);
+	desc->num_preferred++;
+}
+
+/*
+ * The client gives up the textures of the lowest priority first. Without
+ * priorities, the frames evict what comes back next, because it was used
+ * longest ago.
+ */
+static void desc_use(const struct gpu *gpu, enum scene_use use, struct tessera_bo_desc *desc)
+{
+	if (use == USE_AGAIN && uses(gpu, TECHNIQUE_PRIORITIES))
+		desc->priority = DRM_TESSERA_BO_PRIORITY_MAX;
+	if (use == USE_ONCE && uses(gpu, TECHNIQUE_READ_SETS))
+		desc_read_set(gpu, desc);
 }
 
 static int texture_new(struct gpu *gpu, uint32_t width, uint32_t height, uint32_t layout,
-		       struct gpu_texture *texture)
+		       enum scene_use use, struct gpu_texture *texture)
 {
+	struct tessera_bo_desc desc;
 	uint64_t size;
 	int ret = tessera_view_init(&texture->view, TSR_FORMAT_ARGB8888, layout, width, height,
 				    &size);
 
+	if (!ret)
+		ret = tessera_bo_desc_init(gpu->dev, &desc, TESSERA_USAGE_TEXTURE, size,
+					   &texture->view);
 	if (ret)
 		return ret;
-	return object_new(gpu, TESSERA_USAGE_TEXTURE, size, &texture->view, &texture->bo);
+	desc_use(gpu, use, &desc);
+	return object_new_desc(gpu, &desc, &texture->bo);
 }
 
 /* Keep an object resident for all submissions until it is deleted. */
@@ -203,10 +271,10 @@ static int make_textures(struct gpu *gpu, const struct scene *scene, uint64_t *u
 
 		if (t->way != WAY_JOBS)
 			continue;
-		ret = texture_new(gpu, t->width, t->height, t->layout, &gpu->textures[i]);
+		ret = texture_new(gpu, t->width, t->height, t->layout, t->use, &gpu->textures[i]);
 		if (!ret && first_small)
 			ret = texture_new(gpu, t->image->width, t->image->height, TSR_LAYOUT_MORTON,
-					  small);
+					  USE_SOME, small);
 		if (!t->variant || first_small)
 			*upload_bytes += ((uint64_t)t->image->width * t->image->height * 4 + 7) &
 					 ~UINT64_C(7);
@@ -250,7 +318,7 @@ static int upload(struct gpu *gpu, const struct scene *scene, uint64_t bytes)
 	struct work work = { .job = JOB_UPLOAD, .step = upload_step, .arg = &u };
 	int ret;
 
-	ret = object_new(gpu, TESSERA_USAGE_STAGING, bytes, NULL, &u.staging);
+	ret = object_new(gpu, TESSERA_USAGE_STAGING, bytes, &u.staging);
 	if (ret)
 		return complain("staging buffer", ret);
 	u.offsets = calloc(scene->num_textures, sizeof(*u.offsets));
@@ -362,7 +430,7 @@ static int make_variants(struct gpu *gpu, const struct scene *scene)
  */
 static int protect_textures(struct gpu *gpu, const struct scene *scene)
 {
-	struct tessera_vm *vm = gpu->worker.vm;
+	struct tessera_vm *vm = uses(gpu, TECHNIQUE_CLEAN_EVICTION) ? gpu->worker.vm : NULL;
 	int ret = 0;
 
 	for (uint32_t i = 0; i < scene->num_textures && vm && !ret; i++) {
@@ -383,7 +451,9 @@ int gpu_prepare(struct gpu *gpu, const struct scene *scene, struct summary *summ
 		return complain("textures", -ENOMEM);
 	gpu->num_textures = scene->num_textures;
 	/* First, so that later objects evict these textures. */
-	ret = writes_new(gpu->dev, scene, gpu->worker.vm, gpu->textures, summary, &gpu->writes);
+	gpu->watch = watch_new();
+	ret = writes_new(gpu->dev, scene, gpu->worker.vm, gpu->watch, gpu->textures, summary,
+			 &gpu->writes);
 	if (!ret)
 		ret = writes_begin(gpu->writes);
 	if (ret)
@@ -416,7 +486,7 @@ static int make_vertices(struct gpu *gpu, const struct scene *scene, struct tess
 	struct vertex *map;
 	int ret;
 
-	ret = object_new(gpu, TESSERA_USAGE_VERTEX, size, NULL, out);
+	ret = object_new(gpu, TESSERA_USAGE_VERTEX, size, out);
 	if (ret)
 		return ret;
 	ret = tessera_bo_map(*out, (void **)&map);
@@ -450,10 +520,24 @@ static int scene_begin(void *arg, bool first)
 	return first ? tessera_cmdbuf_fill(cb, SLOT_TARGET, &all, scene->clear) : 0;
 }
 
-static int late_begin(void *arg, bool first)
+static int over_begin(void *arg, bool first)
 {
 	(void)first;
 	return scene_begin(arg, false);
+}
+
+/*
+ * Bindings that jobs only read through say that the object stays clean (RES-9).
+ * A job that may write an object finds it in the write set, so objects with a
+ * read set are never bound for writing.
+ */
+static uint32_t texture_access(const struct gpu *gpu, const struct scene_texture *t)
+{
+	bool read_set = t->use == USE_ONCE && uses(gpu, TECHNIQUE_READ_SETS);
+
+	if (read_set || t->way != WAY_JOBS || uses(gpu, TECHNIQUE_CLEAN_EVICTION))
+		return TSR_SURF_READ;
+	return TSR_SURF_READ | TSR_SURF_WRITE;
 }
 
 static int scene_step(void *arg, uint32_t index)
@@ -467,7 +551,7 @@ static int scene_step(void *arg, uint32_t index)
 		const struct gpu_texture *texture = &stage->gpu->textures[draw->texture];
 		struct tessera_view view = texture->view;
 
-		view.access = TSR_SURF_READ;
+		view.access = texture_access(stage->gpu, &stage->scene->textures[draw->texture]);
 		(void)tessera_cmdbuf_bind(cb, SLOT_TEXTURE, texture->bo, &view);
 		(void)tessera_cmdbuf_state(cb, TSR_STATE_TEXTURE_SLOT, SLOT_TEXTURE);
 		(void)tessera_cmdbuf_state(cb, TSR_STATE_SAMPLER, draw->sampler);
@@ -563,7 +647,7 @@ static int render_scene(struct stage *stage, struct summary *summary)
 		.arg = stage,
 	};
 	int fd = tessera_device_fd(stage->gpu->dev);
-	int ret = add_draws(stage, &work, 0, stage->scene->first_late);
+	int ret = add_draws(stage, &work, 0, stage->scene->first_frame[0]);
 	uint64_t start = now_ns(), before;
 
 	if (ret)
@@ -578,11 +662,41 @@ static int render_scene(struct stage *stage, struct summary *summary)
 	return ret;
 }
 
+/*
+ * Draw over the sheet, one submission after the other. The kernel does not know
+ * what the next one uses.
+ */
+static int render_frames(struct stage *stage, struct summary *summary)
+{
+	const uint32_t *draws = stage->scene->first_frame;
+	uint64_t start = now_ns();
+	int ret = 0;
+
+	for (uint32_t i = 0; i < DEMO_FRAMES && !ret; i++) {
+		struct work work = {
+			.job = JOB_FRAMES,
+			.begin = over_begin,
+			.step = scene_step,
+			.end = scene_end,
+			.arg = stage,
+		};
+
+		if (draws[i] == draws[i + 1])
+			continue;
+		ret = add_draws(stage, &work, draws[i], draws[i + 1]);
+		if (!ret)
+			ret = work_run(&stage->gpu->worker, &work);
+		work_fini(&work);
+	}
+	summary->phase_ns[PHASE_FRAMES] = now_ns() - start;
+	return ret;
+}
+
 static int render_late(struct stage *stage, struct summary *summary)
 {
 	struct work work = {
 		.job = JOB_LATE,
-		.begin = late_begin,
+		.begin = over_begin,
 		.step = scene_step,
 		.end = late_end,
 		.arg = stage,
@@ -616,15 +730,18 @@ static int read_back(struct gpu *gpu, const struct stage *stage, struct image *o
 static int render(struct stage *stage, struct image *out, struct summary *summary)
 {
 	struct gpu *gpu = stage->gpu;
-	int ret = render_scene(stage, summary);
-	int written = writes_end(gpu->writes);
+	int ret = render_scene(stage, summary), written;
 
+	if (!ret)
+		ret = render_frames(stage, summary);
+	written = writes_end(gpu->writes);
 	if (!ret)
 		ret = written;
 	if (ret)
 		return ret;
 	read_memory_use(gpu, summary);
 	ret = render_late(stage, summary);
+	watch_read(gpu->watch, summary);
 	if (ret)
 		return ret;
 	summary_fdinfo(tessera_device_fd(gpu->dev), summary);
@@ -638,12 +755,13 @@ static int stage_init(struct stage *stage)
 	uint64_t size;
 	int ret;
 
-	ret = texture_new(gpu, scene->width, scene->height, TSR_LAYOUT_TILE4K, &stage->target);
+	ret = texture_new(gpu, scene->width, scene->height, TSR_LAYOUT_TILE4K, USE_SOME,
+			  &stage->target);
 	if (!ret)
 		ret = tessera_view_init(&stage->readback.view, TSR_FORMAT_ARGB8888,
 					TSR_LAYOUT_LINEAR, scene->width, scene->height, &size);
 	if (!ret)
-		ret = object_new(gpu, TESSERA_USAGE_STAGING, size, NULL, &stage->readback.bo);
+		ret = object_new(gpu, TESSERA_USAGE_STAGING, size, &stage->readback.bo);
 	if (!ret)
 		ret = make_vertices(gpu, scene, &stage->vertices);
 	if (!ret)

@@ -62,14 +62,15 @@ int work_run(struct worker *w, struct work *work);
 /* ---- CPU writes while the scene is drawn: writes.c ----------------------- */
 
 struct writes;
+struct watch;
 
 /*
  * Make the textures of @scene that the CPU writes, store them in @textures, and
  * write those that the scene needs. With @vm the kernel does not know which
  * objects the jobs use, so the library renames objects instead of the kernel.
- * All functions report failures on stderr.
+ * @watch may be NULL. All functions report failures on stderr.
  */
-int writes_new(struct tessera_device *dev, const struct scene *scene, bool vm,
+int writes_new(struct tessera_device *dev, const struct scene *scene, bool vm, struct watch *watch,
 	       struct gpu_texture *textures, struct summary *summary, struct writes **out);
 void writes_del(struct writes *writes);
 /*
@@ -85,9 +86,7 @@ int writes_replace(struct writes *writes, struct tessera_syncobj *timeline, uint
 /* Stop the thread, and write the contents that the late draws need. */
 int writes_end(struct writes *writes);
 
-/* ---- Page faults from the trace: watch.c --------------------------------- */
-
-struct watch;
+/* ---- Page faults and copies from the trace: watch.c ----------------------- */
 
 /* NULL if tracefs is missing or not permitted. */
 struct watch *watch_new(void);
@@ -97,7 +96,7 @@ void watch_del(struct watch *watch);
  * same properties, the first one wins.
  */
 void watch_add(struct watch *watch, const struct drm_tessera_bo_info *like, enum demo_way way);
-/* Add the faults since watch_new() to @summary. */
+/* Add the faults and the copies since watch_new() to @summary. */
 void watch_read(struct watch *watch, struct summary *summary);
 
 #endif /* DEMO_GPU_H */

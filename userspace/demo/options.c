@@ -23,6 +23,9 @@ static const char usage[] =
 	"  --force-split MODE    of patched: none (cut where memory demands it), all, or "
 	"random=SEED\n"
 	"  --seed N              another arrangement; default 1\n"
+	"  --without LIST        do not use: priorities, read-sets, clean-eviction\n"
+	"  --savings             draw the scene again without each of these, and say what it "
+	"saved\n"
 	"  --summary-json FILE   write the summary there too\n"
 	"  --show                show the picture on the screen until a line is read\n"
 	"  --reference-only      only the CPU's picture; needs no device\n"
@@ -34,7 +37,9 @@ enum {
 	OPT_FIRST = 256,
 	OPT_VIDEO_MEMORY,
 	OPT_REFERENCE,
-	OPT_SHOW
+	OPT_SHOW,
+	OPT_WITHOUT,
+	OPT_SAVINGS
 };
 
 static const struct option long_options[] = {
@@ -47,6 +52,8 @@ static const struct option long_options[] = {
 	{ "seed", required_argument, NULL, 's' },
 	{ "summary-json", required_argument, NULL, 'j' },
 	{ "show", no_argument, NULL, OPT_SHOW },
+	{ "without", required_argument, NULL, OPT_WITHOUT },
+	{ "savings", no_argument, NULL, OPT_SAVINGS },
 	{ "reference-only", no_argument, NULL, OPT_REFERENCE },
 	{ "video-memory", required_argument, NULL, OPT_VIDEO_MEMORY },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -101,6 +108,25 @@ static int parse_model(const char *text, struct options *options)
 	return options->vm || !strcmp(text, "patched") ? 0 : -EINVAL;
 }
 
+/* Names of techniques, separated by commas. */
+static int parse_without(const char *text, struct options *options)
+{
+	while (*text) {
+		size_t length = strcspn(text, ",");
+		int i = 0;
+
+		while (i < TECHNIQUE_COUNT && (strlen(technique_names[i]) != length ||
+					       strncmp(technique_names[i], text, length)))
+			i++;
+		if (i == TECHNIQUE_COUNT)
+			return -EINVAL;
+		options->without |= TECHNIQUE_BIT(i);
+		text += length;
+		text += *text == ',';
+	}
+	return 0;
+}
+
 static int parse_one(int opt, struct options *options)
 {
 	switch (opt) {
@@ -126,6 +152,11 @@ static int parse_one(int opt, struct options *options)
 		return parse_u32(optarg, &options->seed);
 	case OPT_SHOW:
 		options->show = true;
+		return 0;
+	case OPT_WITHOUT:
+		return parse_without(optarg, options);
+	case OPT_SAVINGS:
+		options->savings = true;
 		return 0;
 	case OPT_REFERENCE:
 		options->reference_only = true;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The scene: a contact sheet of all textures, each rotated and scaled a little,
- * and a few large, half transparent images over it. It depends only on the
- * images, the requested size and the seed.
+ * and a few large, half transparent images over it. If memory is
+ * oversubscribed, some frames follow. It depends only on the images, the
+ * requested size and the seed.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,9 +15,13 @@
 #include "demo.h"
 
 #define HEROES 5
-#define ECHOES 12
+#define ECHOES 12 /* pictures that some frames draw again */
+#define ECHO_PERIOD 4 /* from one of these frames to the next */
+#define STRIP_ROWS 2
 #define MIN_VARIANT_DIM 192 /* large enough for a tile */
 #define MAX_VARIANT_DIM 8192
+
+static const uint32_t white[4] = { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff };
 
 struct maker {
 	const struct scene_params *params;
@@ -45,6 +50,17 @@ static uint64_t swizzled_bytes(uint32_t width, uint32_t height)
 			 TSR_TILE_WIDTH_BYTES;
 
 	return pitch * ((height + TSR_TILE_ROWS - 1) / TSR_TILE_ROWS * TSR_TILE_ROWS);
+}
+
+/*
+ * The sheet draws all variants, and a quarter of them only the sheet draws. A
+ * few come back again and again. Each of the others is drawn by one frame.
+ */
+static enum scene_use variant_use(uint32_t number)
+{
+	if (number % (DEMO_SHEET_CELLS / ECHOES) == 0)
+		return USE_AGAIN;
+	return number % 4 == 1 ? USE_ONCE : USE_SOME;
 }
 
 static void add_texture(struct maker *m, struct scene_texture texture)
@@ -102,8 +118,9 @@ static uint32_t clamp_dim(double dim)
 }
 
 /* Add a copy of an image, of about @bytes, in a colour of its own. */
-static void add_variant(struct maker *m, uint32_t index, double bytes)
+static void add_variant(struct maker *m, uint32_t number, double bytes)
 {
+	uint32_t index = number % m->params->num_images;
 	const struct image *image = &m->params->small[index];
 	double aspect = (double)image->width / image->height;
 	uint32_t tint = 0xff000000;
@@ -115,6 +132,7 @@ static void add_variant(struct maker *m, uint32_t index, double bytes)
 	for (int shift = 0; shift <= 16; shift += 8)
 		tint |= (uint32_t)random_between(m, 130, 255) << shift;
 	add_texture(m, (struct scene_texture){
+			       .use = variant_use(number),
 			       .image = image,
 			       .image_index = index,
 			       .small = true,
@@ -220,8 +238,8 @@ static void add_sheet(struct maker *m, uint32_t first, uint32_t count)
 	cell_h = (double)m->scene->height / rows;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t alpha = 255 - next_random(m) % 56;
-		uint32_t white = alpha << 24 | 0xffffff;
-		const uint32_t colors[4] = { white, white, white, white };
+		uint32_t faded = alpha << 24 | 0xffffff;
+		const uint32_t colors[4] = { faded, faded, faded, faded };
 		double angle = random_between(m, -0.15, 0.15), w, h;
 
 		if (i % 7 == 3)
@@ -234,52 +252,91 @@ static void add_sheet(struct maker *m, uint32_t first, uint32_t count)
 	}
 }
 
+/* Draw small pictures of some of the sheet's textures in the frame's part of two rows. */
+static void add_strip(struct maker *m, uint32_t frame, uint32_t first, uint32_t count)
+{
+	double width = (double)m->scene->width / DEMO_FRAMES, height = m->scene->height;
+	uint32_t columns = (count / DEMO_FRAMES + STRIP_ROWS - 1) / STRIP_ROWS;
+	uint32_t number = 0, shown = 0;
+	double cell = width / columns, w, h;
+
+	for (uint32_t i = first; i < first + count; i++) {
+		const struct scene_texture *t = &m->scene->textures[i];
+
+		if (t->use != USE_SOME || number++ % DEMO_FRAMES != frame)
+			continue;
+		fit(t, cell * 0.95, height * 0.025, &w, &h);
+		add_picture(m, i, width * frame + cell * (shown / STRIP_ROWS + 0.5),
+			    height * (0.95 + 0.03 * (shown % STRIP_ROWS)), w, h, 0, white);
+		shown++;
+	}
+}
+
 /*
  * Draw some pictures of the sheet again. Their textures may have been evicted
  * meanwhile.
  */
-static void add_echoes(struct maker *m, uint32_t first, uint32_t count)
+static void add_echoes(struct maker *m, uint32_t frame, uint32_t first)
 {
-	static const uint32_t colors[4] = { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff };
-	double width = m->scene->width, height = m->scene->height;
+	double width = (double)m->scene->width * ECHO_PERIOD / DEMO_FRAMES, w, h;
+	double left = (double)m->scene->width * frame / DEMO_FRAMES, height = m->scene->height;
 
 	for (uint32_t i = 0; i < ECHOES; i++) {
-		uint32_t texture = first + (uint64_t)i * count / ECHOES;
-		double w, h;
+		uint32_t texture = first + i * (DEMO_SHEET_CELLS / ECHOES);
 
-		fit(&m->scene->textures[texture], width / ECHOES * 0.95, height * 0.12, &w, &h);
-		add_picture(m, texture, width * (i + 0.5) / ECHOES, height * 0.92, w, h, 0, colors);
+		fit(&m->scene->textures[texture], width / ECHOES * 0.95, height * 0.08, &w, &h);
+		add_picture(m, texture, left + width * (i + 0.5) / ECHOES, height * 0.89, w, h, 0,
+			    white);
 	}
+}
+
+/*
+ * The least recently used textures are those that come back next, as soon as
+ * the frames between the echoes fill the memory.
+ */
+static void add_frames(struct maker *m, uint32_t first, uint32_t count)
+{
+	for (uint32_t i = 0; i < DEMO_FRAMES; i++) {
+		m->scene->first_frame[i] = m->scene->num_draws;
+		if (count && i % ECHO_PERIOD == 0)
+			add_echoes(m, i, first);
+		if (count)
+			add_strip(m, i, first, count);
+	}
+	m->scene->first_frame[DEMO_FRAMES] = m->scene->num_draws;
 }
 
 /* Draw a row of textures that the CPU writes, across the sheet. */
 static void add_row(struct maker *m, const uint32_t *textures, uint32_t count, double y)
 {
-	static const uint32_t colors[4] = { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff };
 	double width = m->scene->width, height = m->scene->height;
 
 	for (uint32_t i = 0; i < count; i++) {
 		double w, h;
 
 		fit(&m->scene->textures[textures[i]], width / count * 0.9, height * 0.11, &w, &h);
-		add_picture(m, textures[i], width * (i + 0.5) / count, height * y, w, h, 0, colors);
+		add_picture(m, textures[i], width * (i + 0.5) / count, height * y, w, h, 0, white);
 	}
 }
 
 /*
- * Textures of WAY_DISCARD show one image in the scene and another in the late
+ * Textures of WAY_DISCARD show one image on the sheet and another in the late
  * draws: jobs and the CPU use different objects.
  */
-static void add_writes(struct maker *m)
+static void add_old(struct maker *m, uint32_t *old)
 {
-	uint32_t old[WRITTEN], late[WRITTEN * (WAY_COUNT - 1)], num_late = 0;
-
 	for (uint32_t i = 0; i < WRITTEN; i++) {
 		uint32_t index = m->scene->num_textures;
 
 		old[i] = add_written(m, i + 1, WAY_DISCARD, i, index);
 	}
 	add_row(m, old, WRITTEN, 0.2);
+}
+
+static void add_late(struct maker *m, const uint32_t *old)
+{
+	uint32_t late[WRITTEN * (WAY_COUNT - 1)], num_late = 0;
+
 	m->scene->first_late = m->scene->num_draws;
 	for (uint32_t way = WAY_BAR; way < WAY_COUNT; way++) {
 		for (uint32_t i = 0; i < WRITTEN; i++) {
@@ -334,7 +391,7 @@ int scene_make(const struct scene_params *params, struct scene *scene)
 	};
 	uint32_t images = params->num_images;
 	uint32_t variants = params->texture_bytes ? DEMO_SHEET_CELLS : 0;
-	uint32_t textures = images + variants + WRITTEN * WAY_COUNT;
+	uint32_t textures = images + variants + WRITTEN * WAY_COUNT, old[WRITTEN];
 
 	*scene = (struct scene){
 		.width = DEMO_TARGET_WIDTH,
@@ -346,7 +403,8 @@ int scene_make(const struct scene_params *params, struct scene *scene)
 	if (!m.random)
 		m.random = 1;
 	scene->textures = calloc(textures, sizeof(*scene->textures));
-	scene->draws = calloc(textures + HEROES + ECHOES + 2, sizeof(*scene->draws));
+	scene->draws = calloc(textures + HEROES + variants + ECHOES * DEMO_FRAMES / ECHO_PERIOD + 2,
+			      sizeof(*scene->draws));
 	if (!scene->textures || !scene->draws) {
 		scene_free(scene);
 		return -ENOMEM;
@@ -357,14 +415,14 @@ int scene_make(const struct scene_params *params, struct scene *scene)
 		double rest = (double)params->texture_bytes - scene->texture_bytes;
 
 		for (uint32_t i = 0; i < variants; i++)
-			add_variant(&m, i % images, rest > 0 ? rest / variants : 0);
+			add_variant(&m, i, rest > 0 ? rest / variants : 0);
 	}
 	add_background(&m);
 	add_sheet(&m, variants ? images : 0, variants ? variants : images);
 	add_heroes(&m, 0, images);
-	if (variants)
-		add_echoes(&m, images, variants);
-	add_writes(&m);
+	add_old(&m, old);
+	add_frames(&m, images, variants);
+	add_late(&m, old);
 	return 0;
 }
 

@@ -12,7 +12,13 @@ static const char *const phase_names[PHASE_COUNT] = {
 	[PHASE_LOAD] = "load",		 [PHASE_SETUP] = "setup",   [PHASE_UPLOAD] = "upload",
 	[PHASE_VARIANTS] = "variants",	 [PHASE_RECORD] = "record", [PHASE_SUBMIT] = "submit",
 	[PHASE_RENDER] = "render",	 [PHASE_LATE] = "late",	    [PHASE_READBACK] = "readback",
-	[PHASE_REFERENCE] = "reference",
+	[PHASE_REFERENCE] = "reference", [PHASE_FRAMES] = "frames",
+};
+
+const char *const technique_names[TECHNIQUE_COUNT] = {
+	[TECHNIQUE_PRIORITIES] = "priorities",
+	[TECHNIQUE_READ_SETS] = "read-sets",
+	[TECHNIQUE_CLEAN_EVICTION] = "clean-eviction",
 };
 
 static const char *const way_names[WAY_COUNT] = {
@@ -100,6 +106,62 @@ static void write_ways(const struct summary *s, FILE *f)
 	fprintf(f, "],\n");
 }
 
+static void print_copies(const struct summary *s)
+{
+	printf("copies      ");
+	if (s->traced)
+		printf("%.1f MiB in, %.1f MiB out; %u evictions, %u clean; uses", mib(s->paged.in),
+		       mib(s->paged.out), s->paged.evictions, s->paged.clean);
+	else
+		printf("not traced; uses");
+	for (int i = 0; i < TECHNIQUE_COUNT; i++) {
+		if (s->techniques & TECHNIQUE_BIT(i))
+			printf(" %s", technique_names[i]);
+	}
+	printf("%s\n", s->techniques ? "" : " nothing");
+}
+
+/* How many more bytes the same scene takes without each technique. */
+static void print_savings(const struct summary *s)
+{
+	for (int i = 0; i < TECHNIQUE_COUNT; i++) {
+		const struct paged *without = &s->savings[i].without;
+
+		if (!s->savings[i].measured)
+			continue;
+		printf("saved by    %-15s out %.1f MiB (without: %.1f), in %.1f MiB (without: "
+		       "%.1f): "
+		       "%.1f and %.1f MiB; %s\n",
+		       technique_names[i], mib(s->paged.out), mib(without->out), mib(s->paged.in),
+		       mib(without->in), mib(without->out) - mib(s->paged.out),
+		       mib(without->in) - mib(s->paged.in),
+		       s->savings[i].right ? "right" : "WRONG");
+	}
+}
+
+static void write_paged(const struct paged *paged, FILE *f)
+{
+	fprintf(f, "\"in\": %" PRIu64 ", \"out\": %" PRIu64 ", \"evictions\": %u, \"clean\": %u}",
+		paged->in, paged->out, paged->evictions, paged->clean);
+}
+
+static void write_copies(const struct summary *s, FILE *f)
+{
+	if (!s->traced)
+		return;
+	fprintf(f, "  \"paged\": {");
+	write_paged(&s->paged, f);
+	fprintf(f, ",\n");
+	for (int i = 0; i < TECHNIQUE_COUNT; i++) {
+		if (!s->savings[i].measured)
+			continue;
+		fprintf(f, "  \"paged_without_%s\": {\"right\": %s, ", technique_names[i],
+			s->savings[i].right ? "true" : "false");
+		write_paged(&s->savings[i].without, f);
+		fprintf(f, ",\n");
+	}
+}
+
 static void print_work(const struct summary *s, const struct options *options)
 {
 	const char *what = options->vm ? "phases" : "parts ";
@@ -108,9 +170,10 @@ static void print_work(const struct summary *s, const struct options *options)
 	printf("model       %s\n", options->vm ? "virtual addresses" : "patched");
 	printf("submission  %u bytes of commands, %u allocations, %u patches, %u split points\n",
 	       s->cmd_bytes, s->allocs, s->patches, s->split_points);
-	printf("%s      scene %u (%u cuts), upload %u, variants %u, late draws %u; %u jobs\n", what,
-	       count[JOB_SCENE], s->parts[JOB_SCENE] - s->submissions[JOB_SCENE], count[JOB_UPLOAD],
-	       count[JOB_VARIANTS], count[JOB_LATE], s->jobs);
+	printf("%s      scene %u (%u cuts), upload %u, variants %u, frames %u, late draws %u; %u "
+	       "jobs\n",
+	       what, count[JOB_SCENE], s->parts[JOB_SCENE] - s->submissions[JOB_SCENE],
+	       count[JOB_UPLOAD], count[JOB_VARIANTS], count[JOB_FRAMES], count[JOB_LATE], s->jobs);
 	printf("scene       %.3f s, in which the engine worked for %.3f s\n", s->scene_ns / 1e9,
 	       s->scene_render_ns / 1e9);
 }
@@ -123,6 +186,7 @@ void summary_print(const struct summary *s, const struct options *options)
 	       mib(s->video_memory));
 	if (!options->reference_only) {
 		print_work(s, options);
+		print_copies(s);
 		print_ways(s);
 		printf("segments    MiB used after rendering:");
 		for (uint32_t i = 0; i < s->num_segments; i++)
@@ -142,6 +206,7 @@ void summary_print(const struct summary *s, const struct options *options)
 		       s->comparison.differing, s->comparison.pixels, s->comparison.beyond,
 		       DEMO_TOLERANCE, s->comparison.worst, s->comparison.mean,
 		       comparison_passes(&s->comparison) ? "right" : "WRONG");
+	print_savings(s);
 }
 
 int summary_write_json(const struct summary *s, const struct options *options)
@@ -175,6 +240,7 @@ int summary_write_json(const struct summary *s, const struct options *options)
 		"  \"cmd_bytes\": %u,\n  \"patches\": %u,\n  \"allocs\": %u,\n"
 		"  \"guest_errors\": %" PRIu64 ",\n",
 		s->cmd_bytes, s->patches, s->allocs, s->guest_errors);
+	write_copies(s, f);
 	write_ways(s, f);
 	fprintf(f, "  \"render_ns\": %" PRIu64 ",\n  \"paging_ns\": %" PRIu64 ",\n", s->render_ns,
 		s->paging_ns);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Count CPU page faults by the kind of memory that backed the page, from the
- * driver's trace events. The trace also has the properties that each object was
- * created with. They tell which object it is.
+ * Count from the driver's trace events: CPU page faults by the kind of memory
+ * that backed the page, evictions, and the bytes that the paging engine copied.
+ * The trace also has the properties that each object was created with. They
+ * tell which object it is.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +22,12 @@ struct watch {
 	struct drm_tessera_bo_info kinds[MAX_KINDS];
 	enum demo_way kind_ways[MAX_KINDS];
 	uint32_t num_kinds;
-	uint8_t ways[MAX_OBJECTS]; /* ways of objects, by their ids in the trace */
+	/*
+	 * By the ids of objects in the trace, modulo MAX_OBJECTS: the driver
+	 * counts ids up, and the demo has fewer objects.
+	 */
+	uint8_t ways[MAX_OBJECTS];
+	bool evicted[MAX_OBJECTS]; /* and what happens to the bytes is not known yet */
 };
 
 static const char *const backing_names[BACKING_COUNT] = {
@@ -53,7 +59,9 @@ struct watch *watch_new(void)
 		return NULL;
 	if (!mkdir(FOLDER, 0700) && put("buffer_size_kb", "4096") &&
 	    put("events/tessera/tessera_bo_create/enable", "1") &&
-	    put("events/tessera/tessera_cpu_fault/enable", "1"))
+	    put("events/tessera/tessera_cpu_fault/enable", "1") &&
+	    put("events/tessera/tessera_evict/enable", "1") &&
+	    put("events/tessera/tessera_paging_op/enable", "1"))
 		return watch;
 	watch_del(watch);
 	return NULL;
@@ -83,10 +91,11 @@ static void see_create(struct watch *watch, const char *text)
 	if (sscanf(text,
 		   "bo=%" SCNu32 " client=%" SCNu32 " size=%" SCNu64 " supported=%" SCNx32
 		   " flags=%" SCNx32 " layout=%" SCNu32,
-		   &bo, &client, &size, &supported, &flags, &layout) != 6 ||
-	    bo >= MAX_OBJECTS)
+		   &bo, &client, &size, &supported, &flags, &layout) != 6)
 		return;
+	bo %= MAX_OBJECTS;
 	watch->ways[bo] = WAY_JOBS;
+	watch->evicted[bo] = false;
 	for (uint32_t i = watch->num_kinds; i--;) {
 		const struct drm_tessera_bo_info *k = &watch->kinds[i];
 
@@ -102,13 +111,46 @@ static void see_fault(const struct watch *watch, const char *text, struct summar
 	uint64_t page;
 	uint32_t bo;
 
-	if (sscanf(text, "bo=%" SCNu32 " page=%" SCNu64 " backing=%31s", &bo, &page, name) != 3 ||
-	    bo >= MAX_OBJECTS)
+	if (sscanf(text, "bo=%" SCNu32 " page=%" SCNu64 " backing=%31s", &bo, &page, name) != 3)
 		return;
 	for (uint32_t i = 0; i < BACKING_COUNT; i++) {
 		if (!strcmp(name, backing_names[i]))
-			summary->ways[watch->ways[bo]].faults[i]++;
+			summary->ways[watch->ways[bo % MAX_OBJECTS]].faults[i]++;
 	}
+}
+
+static void see_evict(struct watch *watch, const char *text, struct summary *summary)
+{
+	uint32_t bo;
+
+	if (sscanf(text, "bo=%" SCNu32, &bo) != 1)
+		return;
+	watch->evicted[bo % MAX_OBJECTS] = true;
+	summary->paged.evictions++;
+}
+
+/*
+ * An evicted object leaves memory with a transfer to system pages (segment 0),
+ * or is discarded.
+ */
+static void see_paging(struct watch *watch, const char *text, struct summary *summary)
+{
+	uint32_t bo, from, to;
+	uint64_t size;
+	char kind[32];
+
+	if (sscanf(text,
+		   "kind=%31s bo=%" SCNu32 " src=%" SCNu32 ":%*x dst=%" SCNu32 ":%*x size=%" SCNu64,
+		   kind, &bo, &from, &to, &size) != 5)
+		return;
+	if (!strcmp(kind, "transfer") && !from)
+		summary->paged.in += size;
+	if (!strcmp(kind, "transfer") && !to)
+		summary->paged.out += size;
+	bo %= MAX_OBJECTS;
+	if (!strcmp(kind, "discard"))
+		summary->paged.clean += watch->evicted[bo];
+	watch->evicted[bo] = false;
 }
 
 void watch_read(struct watch *watch, struct summary *summary)
@@ -124,11 +166,17 @@ void watch_read(struct watch *watch, struct summary *summary)
 	while (fgets(line, sizeof(line), f)) {
 		const char *create = strstr(line, "tessera_bo_create: ");
 		const char *fault = strstr(line, "tessera_cpu_fault: ");
+		const char *evict = strstr(line, "tessera_evict: ");
+		const char *paging = strstr(line, "tessera_paging_op: ");
 
 		if (create)
 			see_create(watch, create + strlen("tessera_bo_create: "));
 		else if (fault)
 			see_fault(watch, fault + strlen("tessera_cpu_fault: "), summary);
+		else if (evict)
+			see_evict(watch, evict + strlen("tessera_evict: "), summary);
+		else if (paging)
+			see_paging(watch, paging + strlen("tessera_paging_op: "), summary);
 	}
 	fclose(f);
 	summary->traced = true;

@@ -192,7 +192,7 @@ static int written_new(struct writes *w, struct written *to)
 	return ret;
 }
 
-int writes_new(struct tessera_device *dev, const struct scene *scene, bool vm,
+int writes_new(struct tessera_device *dev, const struct scene *scene, bool vm, struct watch *watch,
 	       struct gpu_texture *textures, struct summary *summary, struct writes **out)
 {
 	struct writes *w = calloc(1, sizeof(*w));
@@ -204,7 +204,7 @@ int writes_new(struct tessera_device *dev, const struct scene *scene, bool vm,
 	w->dev = tessera_device_ref(dev);
 	w->vm = vm;
 	w->summary = summary;
-	w->watch = watch_new();
+	w->watch = watch;
 	w->written = calloc(scene->num_textures, sizeof(*w->written));
 	if (!w->written)
 		return complain("textures of the CPU", -ENOMEM);
@@ -246,7 +246,6 @@ void writes_del(struct writes *w)
 	}
 	tessera_context_del(w->ctx);
 	tessera_device_del(w->dev);
-	watch_del(w->watch);
 	free(w->written);
 	free(w);
 }
@@ -506,6 +505,5 @@ int writes_end(struct writes *w)
 		ret = write_round(w, 0);
 	if (!ret && w->vm)
 		ret = wait_for_surfaces(w);
-	watch_read(w->watch, w->summary);
 	return ret ? complain("writing through kept pointers", ret) : 0;
 }

@@ -54,5 +54,56 @@ if grep -Eq '^phases +scene ([2-9]|[1-9][0-9])' "$dir/log"; then
 else
 	echo "not ok $n - RES-3 it did not fit at once"
 fi
+# verdict NAME CONDITION: as awk knows it, with the variables of copies().
+verdict() {
+	n=$((n + 1))
+	if awk "$vars BEGIN { exit !($2) }"; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1: expected $2"
+	fi
+}
+
+# field NAME KEY: a number from the line NAME of the JSON summary; 0 if it is missing.
+field() {
+	value=$(sed -n "s/^ *\"$1\": .*\"$2\": *\([0-9]*\).*/\1/p" "$dir/json")
+	echo "${value:-0}"
+}
+
+# The bytes that the paging engine copied for the scene, with all techniques and without each.
+copies() {
+	vars="BEGIN { all_in = $(field paged in); all_out = $(field paged out)
+		clean = $(field paged clean); MiB = 1048576
+		textures = $(sed -n 's/.*"texture_bytes": *\([0-9]*\).*/\1/p' "$dir/json")
+		priorities_in = $(field paged_without_priorities in)
+		priorities_out = $(field paged_without_priorities out)
+		sets_in = $(field paged_without_read-sets in)
+		sets_out = $(field paged_without_read-sets out)
+		dirty_out = $(field paged_without_clean-eviction out) }"
+}
+
+# What came back and would have been evicted is 8 MiB, what is read in the aperture 27 MiB, and
+# what is evicted after the sheet has only read it more than 100 MiB.
+for model in patched vm; do
+	n=$((n + 1))
+	tessera-demo --output "$dir" --oversubscribe 4 --model $model --savings \
+		--summary-json "$dir/json" >"$dir/log" 2>&1
+	rc=$?
+	sed 's/^/# /' "$dir/log"
+	if [ $rc -eq 0 ] && [ "$(grep -c '^saved by .*; right$' "$dir/log")" -ge 2 ]; then
+		echo "ok $n - SEG-37 SEG-38 RES-9 $model: the same picture without each technique"
+	else
+		echo "not ok $n - SEG-37 SEG-38 RES-9 $model: the same picture without each technique"
+	fi
+	copies
+	verdict "SEG-37 $model: priorities keep in memory what comes back" \
+		"priorities_in >= all_in + 4 * MiB && priorities_out >= all_out - MiB"
+	verdict "RES-9 $model: textures that were only read leave without a copy" \
+		"all_out > 0 && all_out <= textures + MiB && clean >= 100"
+	verdict "RES-9 $model: the same textures are copied if jobs may write them" \
+		"dirty_out >= all_out + 50 * MiB"
+	[ $model = vm ] || verdict "SEG-38 $model: textures in the aperture are not copied in" \
+		"sets_in >= all_in + 15 * MiB && sets_out >= all_out - MiB"
+done
 echo "1..$n"
 rm -rf "$dir"
