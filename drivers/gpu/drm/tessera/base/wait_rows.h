@@ -66,10 +66,10 @@ TESSERA_WAIT_ROW(IDLE, "idle",
 		 "nothing",
 		 "those jobs; the caller's timeout; a signal")
 TESSERA_WAIT_ROW(BYTES, "bytes",
-		 "CPU access, attaching to a dma-buf, vmap",
+		 "CPU access, attaching to a dma-buf, PRIME_FD_TO_HANDLE, vmap",
 		 "moves of an object",
 		 "nothing; vmap and map_dma_buf the object's reservation",
-		 "paging jobs and what they wait for; a signal; vmap a timeout")
+		 "paging jobs and what they wait for; a signal; for a dma-buf and vmap a timeout")
 TESSERA_WAIT_ROW(INVALIDATE, "invalidate",
 		 "MMU notifier",
 		 "jobs that use pages of a process",
@@ -80,11 +80,6 @@ TESSERA_WAIT_ROW(USER, "user",
 		 "a change of the same address space",
 		 "nothing; behind armed parts context lock, gate, reset_lock (read)",
 		 "that change; behind armed parts one job timeout; a signal")
-TESSERA_WAIT_ROW(IMPORT, "import",
-		 "PRIME_FD_TO_HANDLE",
-		 "moves of the exported object",
-		 "nothing",
-		 "attach_ms (2 s); a signal")
 TESSERA_WAIT_ROW(MOVED, "moved",
 		 "another driver that moves pages that were imported",
 		 "the unplugged device's jobs, or memory from the reserves",

@@ -72,7 +72,7 @@ static int import_when_ready(struct drm_device *drm, struct drm_file *file, stru
 	int ret;
 
 	do {
-		left = tessera_wait_resv(TESSERA_WAIT_IMPORT, dmabuf->resv, DMA_RESV_USAGE_KERNEL,
+		left = tessera_wait_resv(TESSERA_WAIT_BYTES, dmabuf->resv, DMA_RESV_USAGE_KERNEL,
 					 true, max_t(long, end - jiffies, 0));
 		if (left < 0)
 			return left;
