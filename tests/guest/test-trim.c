@@ -22,6 +22,9 @@
 #define LONG_MS "600000"
 #define SHORT_MS "500"
 
+#define CANNOT DRM_TESSERA_RESIDENT_CANNOT_TRIM_FURTHER
+#define MUST DRM_TESSERA_RESIDENT_MUST_SUCCEED
+
 /* ---- The other client, which has the memory ------------------------------ */
 
 /* Shared memory: instructions for the owner, and its reports. */
@@ -276,6 +279,9 @@ static void ignores_it(void)
 	for (uint32_t i = UNITS - OVER; i < SHARE; i++)
 		require_ok(needy_make(&n, i, 1, 0, NULL));
 	require_eq(needy_waits(&n), 1);
+	/* It can still ask for more than that. */
+	require_err(needy_make(&n, SHARE, 1, CANNOT, NULL), -ENOMEM);
+	require_eq(needy_waits(&n), 2);
 	owner_end(0, SHARE);
 	tsr_close(&n.dev);
 }
@@ -326,9 +332,6 @@ static void idle(void)
 }
 
 /* ---- A client that cannot trim further ----------------------------------- */
-
-#define CANNOT DRM_TESSERA_RESIDENT_CANNOT_TRIM_FURTHER
-#define MUST DRM_TESSERA_RESIDENT_MUST_SUCCEED
 
 /* Both have listed their fair shares. */
 static void both_full(struct needy *n, pid_t trims)

@@ -1788,10 +1788,11 @@ struct drm_tessera_evict {
  * milliseconds late, or half a second if the change is that a client has stopped
  * using a segment.
  *
- * To *trim* is to remove objects from residency lists (EVICT). A client that has
- * trimmed @trim_bytes within 20 ms of the signal, and uses the segments, loses
- * no listed object to other clients. The bytes may have changed until the next
- * query, because clients come and go.
+ * To *trim* is to remove objects from residency lists (EVICT). Clients that need
+ * no more than their fair shares take no listed objects of a client that trims
+ * @trim_bytes in time and uses the segments. They wait for it for 20 ms, once in
+ * a second. The bytes may have changed until the next query, because clients
+ * come and go.
  *
  * A *weight* says how important a process is beside others, for example whether
  * its window is in the foreground. Clients with demand divide each segment in
@@ -1860,9 +1861,9 @@ struct drm_tessera_budget {
 	__u64 idle_bytes;
 	/**
 	 * @wanted_bytes: bytes of listed objects that another client asks for at
-	 * the moment, see DRM_TESSERA_RESIDENT_CANNOT_TRIM_FURTHER. They are
-	 * within the fair share, so the client may keep them. To give them up,
-	 * it offers or destroys objects; EVICT alone does not do it [out]
+	 * the moment, see DRM_TESSERA_RESIDENT_CANNOT_TRIM_FURTHER. The client
+	 * may keep what is within its fair share. To give memory up, it offers
+	 * or destroys objects; EVICT alone does not do it [out]
 	 */
 	__u64 wanted_bytes;
 };

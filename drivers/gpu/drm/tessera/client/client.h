@@ -223,9 +223,12 @@ struct tessera_process {
 	 */
 	atomic_t trim_requests;
 	/**
-	 * @requested: when it last asked other processes to trim, in jiffies
+	 * @requested: when it last asked others to trim what it would take, in
+	 * jiffies
 	 */
 	u64 requested;
+	/** @wished: when it last asked for memory of others, in jiffies */
+	u64 wished;
 	/** @share: use and demand per segment */
 	struct tessera_share_client share[TESSERA_MAX_SEGMENTS];
 	/** @tenants: placements in each segment */
@@ -269,6 +272,8 @@ struct tessera_trim_wish {
 	u32 process;
 	/** @until: when the wish expires, in jiffies */
 	u64 until;
+	/** @num: number of wishes so far in the segment */
+	u32 num;
 };
 
 /**

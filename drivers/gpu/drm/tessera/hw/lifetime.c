@@ -9,7 +9,8 @@
  *   driver's object keeps them. The core may ask a fence for its names at any
  *   time. This reads the scheduler, and calls the operations of the fence's
  *   parent, which are module text. The memory of an engine, with its scheduler,
- *   therefore exists as long as one of its fences (exec/engine.c).
+ *   therefore exists as long as one of its fences (exec/engine.c). Fences of
+ *   display commits belong to the core, which has no such rule for them.
  * - Buffer objects that wait for fences of other drivers when they are
  *   destroyed. All of them together have one reference to the DRM device. The
  *   last object may be freed in a worker of TTM, and the release of the DRM

@@ -100,7 +100,8 @@ err_free:
  * @drm: the device
  * @file: the file; its handles are closed
  *
- * Jobs that have begun run to their end. Other submitted jobs are dropped.
+ * Jobs that have begun run to their end, or until they yield. Other submitted
+ * jobs are dropped.
  */
 void tessera_file_close(struct drm_device *drm, struct drm_file *file)
 {

@@ -117,7 +117,8 @@ static void watch_update(struct tessera_device *tdev, struct tessera_budget_watc
 	if (changed)
 		watch->told = now;
 	if (changed || requests != watch->requests || trim.over > watch->trim.over ||
-	    trim.idle > watch->trim.idle || trim.wanted > watch->trim.wanted)
+	    trim.idle > watch->trim.idle || trim.wanted > watch->trim.wanted ||
+	    (trim.wanted && trim.wishes != watch->trim.wishes))
 		eventfd_signal(watch->eventfd);
 	watch->trim = trim;
 	watch->requests = requests;
@@ -154,11 +155,13 @@ void tessera_budget_report(struct tessera_device *tdev, bool now)
 
 	if (!READ_ONCE(budgets->heard))
 		return;
-	/* Queue it once: a stream of changes must not postpone it forever. */
-	if (now)
-		mod_delayed_work(system_wq, &budgets->work, 0);
-	else if (!atomic_xchg(&budgets->changed, 1))
-		mod_delayed_work(system_wq, &budgets->work, msecs_to_jiffies(SETTLE_MS));
+	/*
+	 * Queue it once: a stream of changes must not postpone it forever, and
+	 * not at all what has to be reported now.
+	 */
+	if (!atomic_xchg(&budgets->changed, 1) || now)
+		mod_delayed_work(system_wq, &budgets->work,
+				 now ? 0 : msecs_to_jiffies(SETTLE_MS));
 }
 
 /* Called with any locks held. */

@@ -173,13 +173,15 @@ struct tessera_trim_state {
 	u64 idle;
 	/** @wanted: listed bytes that another client asks for */
 	u64 wanted;
+	/** @wishes: number of wishes so far, if there is one now */
+	u32 wishes;
 };
 
 void tessera_trim_fill(struct tessera_account *account, u32 indexes,
 		       struct tessera_trim_state *trim);
 bool tessera_trim_request(struct tessera_account *requester,
 			  const struct tessera_placement *placement);
-bool tessera_trim_wish(struct tessera_account *requester, u32 indexes, u64 bytes);
+bool tessera_trim_wish(struct tessera_account *requester, u32 indexes, u64 bytes, bool first);
 void tessera_trim_changed(struct tessera_account *account);
 int tessera_trim_wait(struct tessera_account *requester, u32 seen, unsigned int state);
 

@@ -13,7 +13,7 @@
  * another client has shortened its list. It waits for one grace in a period,
  * which is %TRIM_GRACES times as long, however many clients it takes memory from
  * and however they answer. For the rest of the period it takes what it needs
- * without asking.
+ * without asking. Wishes have a grace of their own.
  *
  * A client that needs more than its fair share can ask the others to give up
  * something (DRM_TESSERA_RESIDENT_CANNOT_TRIM_FURTHER). They may ignore that.
@@ -52,8 +52,10 @@ static void fill_segment_locked(struct tessera_processes *processes,
 			      min(listed, tessera_share_fair(&processes->share[index], client));
 	else
 		trim->idle += listed;
-	if (wish->process != process->id && time_before64(get_jiffies_64(), wish->until))
+	if (wish->process != process->id && time_before64(get_jiffies_64(), wish->until)) {
 		trim->wanted += min(listed, wish->bytes);
+		trim->wishes += wish->num;
+	}
 }
 
 /**
@@ -77,17 +79,17 @@ void tessera_trim_fill(struct tessera_account *account, u32 indexes,
 	mutex_unlock(&processes->lock);
 }
 
-/* Returns true while a grace of the process lasts, and may begin one. */
-static bool grace_lasts(struct tessera_account *requester)
+/* Returns true while the grace that began at @begun lasts, and may begin one. */
+static bool grace_lasts(struct tessera_device *tdev, u64 *begun, bool begin)
 {
-	u64 last = READ_ONCE(requester->process->requested), now = get_jiffies_64();
-	u64 grace = grace_of(requester->tdev);
+	u64 last = READ_ONCE(*begun), now = get_jiffies_64();
+	u64 grace = grace_of(tdev);
 
 	if (time_before64(now, last + grace))
 		return true;
-	if (!grace || time_before64(now, last + TRIM_GRACES * grace))
+	if (!begin || !grace || time_before64(now, last + TRIM_GRACES * grace))
 		return false;
-	WRITE_ONCE(requester->process->requested, now);
+	WRITE_ONCE(*begun, now);
 
 	return true;
 }
@@ -108,7 +110,7 @@ bool tessera_trim_request(struct tessera_account *requester,
 
 	if (!placement->trimmable || owner == requester->process ||
 	    !(READ_ONCE(owner->watched) & BIT(placement->mgr->seg->index)) ||
-	    !grace_lasts(requester))
+	    !grace_lasts(requester->tdev, &requester->process->requested, true))
 		return false;
 	atomic_inc(&owner->trim_requests);
 	tessera_budget_report(requester->tdev, true);
@@ -121,17 +123,19 @@ bool tessera_trim_request(struct tessera_account *requester,
  * @requester: an account of the process that needs the memory
  * @indexes: set of segments by index
  * @bytes: how much it needs
+ * @first: the call has not wished before, so it may begin a grace
  *
  * A wish for less than another process asks for at the moment is not reported.
  *
  * Return: true if the caller should call tessera_trim_wait() and look again.
  */
-bool tessera_trim_wish(struct tessera_account *requester, u32 indexes, u64 bytes)
+bool tessera_trim_wish(struct tessera_account *requester, u32 indexes, u64 bytes, bool first)
 {
 	struct tessera_processes *processes = requester->tdev->processes;
+	u64 *wished = &requester->process->wished;
 	u64 now = get_jiffies_64();
 
-	if (!grace_lasts(requester))
+	if (!grace_lasts(requester->tdev, wished, first))
 		return false;
 	mutex_lock(&processes->lock);
 	for (; indexes; indexes &= indexes - 1) {
@@ -142,7 +146,8 @@ bool tessera_trim_wish(struct tessera_account *requester, u32 indexes, u64 bytes
 			continue;
 		wish->bytes = bytes;
 		wish->process = requester->id;
-		wish->until = READ_ONCE(requester->process->requested) + grace_of(requester->tdev);
+		wish->until = READ_ONCE(*wished) + grace_of(requester->tdev);
+		wish->num += first;
 	}
 	mutex_unlock(&processes->lock);
 	tessera_budget_report(requester->tdev, true);
@@ -177,8 +182,9 @@ void tessera_trim_changed(struct tessera_account *account)
  */
 int tessera_trim_wait(struct tessera_account *requester, u32 seen, unsigned int state)
 {
-	u64 end = READ_ONCE(requester->process->requested) + grace_of(requester->tdev);
-	u64 now = get_jiffies_64();
+	const struct tessera_process *process = requester->process;
+	u64 begun = max(READ_ONCE(process->requested), READ_ONCE(process->wished));
+	u64 end = begun + grace_of(requester->tdev), now = get_jiffies_64();
 	int ret;
 
 	if (!time_before64(now, end))

@@ -81,7 +81,7 @@ struct make {
 	u64 missing;
 	u32 segments;
 	/* Others are asked for what is missing, in segments by index. */
-	bool insists;
+	bool insists, insisted;
 	u32 trim_set;
 	/* Minimum over all failed rounds of the objects left to place. */
 	u32 left;
@@ -521,8 +521,10 @@ static int make_insist(struct make *make, u32 seen)
 	struct tessera_resident_answer *answer = make->answer;
 
 	if (!make->insists ||
-	    !tessera_trim_wish(make->set->account, make->trim_set, answer->bytes_to_trim))
+	    !tessera_trim_wish(make->set->account, make->trim_set, answer->bytes_to_trim,
+			       !make->insisted))
 		return -ENOMEM;
+	make->insisted = true;
 	answer->bytes_to_trim = 0;
 	answer->segments = 0;
 
