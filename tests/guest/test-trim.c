@@ -187,6 +187,15 @@ static uint64_t needy_waits(const struct needy *n)
 
 /* ---- Tests --------------------------------------------------------------- */
 
+/* Resident, but too small for the budgets of others to count as changed. */
+static struct tsr_bo needy_come(struct needy *n)
+{
+	struct tsr_bo bo = tsr_bo_new(&n->dev, n->unit / 4, tsr_bit(n->seg), 0);
+
+	require_ok(__tsr_make_one(&n->dev, &bo));
+	return bo;
+}
+
 /*
  * RES-10: the client is told the exact number of bytes when another client
  * comes, before that client takes anything.
@@ -198,12 +207,45 @@ static void told_before(void)
 	owner_start((struct owner){ .list = OVER, .watches = true });
 	needy_init(&n);
 	require_eq(owner->trim, 0);
-	require_ok(needy_make(&n, 0, 1, 0, NULL));
+	needy_come(&n);
 	tsr_wait_for(owner->told && owner->trim == (OVER - SHARE) * n.unit);
 	require_eq(owner->idle, 0);
 	require_eq(owner->wanted, 0);
 	require_eq(budget(&n.dev, tsr_bit(n.seg)).trim_bytes, 0);
 	require_eq(needy_waits(&n), 0);
+	owner_end(0, OVER);
+	tsr_close(&n.dev);
+}
+
+static struct needy *waiter;
+
+/* A child that shares the file, so it is the same client. */
+static void wait_for_trim(struct tsr_client *client)
+{
+	struct tsr_bo large = tsr_bo_new(&waiter->dev, (UNITS - OVER + 1) * waiter->unit,
+					 tsr_bit(waiter->seg), 0);
+
+	__tsr_make_one(&waiter->dev, &large);
+	require_msg(false, "the call of client %d returned", client->pid);
+}
+
+/* RES-10: a client that knows what to trim is told when another one waits. */
+static void told_again(void)
+{
+	struct tsr_client asking = { 0 };
+	struct needy n;
+	uint32_t before;
+
+	owner_start((struct owner){ .list = OVER, .watches = true });
+	needy_init(&n);
+	waiter = &n;
+	needy_come(&n);
+	tsr_wait_for(owner->told && owner->trim == (OVER - SHARE) * n.unit);
+	before = owner->told;
+	tsr_client_start(&asking, wait_for_trim, 0);
+	tsr_wait_for(tsr_is_waiting(asking.pid, "trim") && owner->told > before);
+	require_eq(owner->trim, (OVER - SHARE) * n.unit);
+	tsr_client_kill(&asking);
 	owner_end(0, OVER);
 	tsr_close(&n.dev);
 }
@@ -485,6 +527,7 @@ static void bad_input(void)
 
 static const struct tap_test tests[] = {
 	{ "RES-10 told to trim before memory is taken", told_before, 0, 0 },
+	{ "RES-10 told again when another client waits", told_again, 0, 0 },
 	{ "RES-10 a client that trims in time loses nothing", trims_in_time, 0, 0 },
 	{ "RES-10 a submission waits for a client to trim", trims_for_a_submission, 0, 0 },
 	{ "RES-10 a submission in parts waits for a client to trim", trims_for_parts, 0, 0 },
