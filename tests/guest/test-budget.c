@@ -4,31 +4,18 @@
  * reserve, weights, and notification of changes (RES-3, RES-11, SEG-8). The figures must follow
  * what other processes use, and a reservation must hold.
  */
-#include <poll.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "resident.h"
 #include "stall.h"
 #include "tsr.h"
 
 #define RESERVE DRM_TESSERA_BUDGET_RESERVE
 #define NOTIFY DRM_TESSERA_BUDGET_NOTIFY
 #define WEIGHT DRM_TESSERA_BUDGET_WEIGHT
-
-static int __budget(struct tsr_device *dev, struct drm_tessera_budget *args)
-{
-	return tsr_ioctl(dev->fd, DRM_IOCTL_TESSERA_BUDGET, args);
-}
-
-static struct drm_tessera_budget budget(struct tsr_device *dev, uint32_t segments)
-{
-	struct drm_tessera_budget args = { .segments = segments };
-
-	require_ok(__budget(dev, &args));
-	return args;
-}
 
 static int reserve(struct tsr_device *dev, uint32_t segments, uint64_t bytes)
 {
@@ -38,14 +25,7 @@ static int reserve(struct tsr_device *dev, uint32_t segments, uint64_t bytes)
 		.reservation = bytes,
 	};
 
-	return __budget(dev, &args);
-}
-
-static int notify(struct tsr_device *dev, uint32_t segments, int fd)
-{
-	struct drm_tessera_budget args = { .segments = segments, .flags = NOTIFY, .eventfd = fd };
-
-	return __budget(dev, &args);
+	return __tsr_budget(dev, &args);
 }
 
 /* ---- another process that uses a segment --------------------------------- */
@@ -100,7 +80,7 @@ static void commit_limit(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_gart(&dev);
-	struct drm_tessera_budget now = budget(&dev, tsr_bit(seg));
+	struct drm_tessera_budget now = tsr_budget(&dev, tsr_bit(seg));
 
 	require(seg->commit_limit < seg->size);
 	require_eq(now.budget, seg->commit_limit);
@@ -120,15 +100,15 @@ static void figures(void)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), hid, 0);
 
-	require_eq(budget(&dev, vis).budget, MiB(8));
-	require_eq(budget(&dev, vis | hid).budget, MiB(16));
-	require_eq(budget(&dev, vis | hid).usage, 0);
+	require_eq(tsr_budget(&dev, vis).budget, MiB(8));
+	require_eq(tsr_budget(&dev, vis | hid).budget, MiB(16));
+	require_eq(tsr_budget(&dev, vis | hid).usage, 0);
 	tsr_gpu_touch(&dev, ctx, &bo);
-	require_eq(budget(&dev, hid).usage, MiB(1));
-	require_eq(budget(&dev, vis | hid).usage, MiB(1));
-	require_eq(budget(&dev, vis).usage, 0);
-	require_eq(budget(&dev, vis | hid).reservable, MiB(4));
-	require_eq(budget(&dev, vis | hid).reservation, 0);
+	require_eq(tsr_budget(&dev, hid).usage, MiB(1));
+	require_eq(tsr_budget(&dev, vis | hid).usage, MiB(1));
+	require_eq(tsr_budget(&dev, vis).usage, 0);
+	require_eq(tsr_budget(&dev, vis | hid).reservable, MiB(4));
+	require_eq(tsr_budget(&dev, vis | hid).reservation, 0);
 	tsr_close(&dev);
 }
 
@@ -147,31 +127,32 @@ static void reservation(void)
 
 	require_err(reserve(&dev, hid, MiB(2) + 1), -ENOSPC);
 	require_err(reserve(&dev, hid, ~0ull), -ENOSPC);
-	require_eq(budget(&dev, hid).reservation, 0);
+	require_eq(tsr_budget(&dev, hid).reservation, 0);
 	require_ok(reserve(&dev, hid, KiB(1536)));
-	require_eq(budget(&dev, hid).reservation, KiB(1536));
-	require_eq(budget(&dev, hid).reservable, MiB(2));
+	require_eq(tsr_budget(&dev, hid).reservation, KiB(1536));
+	require_eq(tsr_budget(&dev, hid).reservable, MiB(2));
 	pid = other_begin(KiB(512));
 	require_err(reserve(&dev, hid, MiB(2)), -ENOSPC);
-	require_eq(budget(&dev, hid).reservation, KiB(1536));
-	require_eq(budget(&dev, hid).reservable, KiB(1536));
+	require_eq(tsr_budget(&dev, hid).reservation, KiB(1536));
+	require_eq(tsr_budget(&dev, hid).reservable, KiB(1536));
 	/*
 	 * 1.5 MiB and 0.5 MiB of the 8 MiB are reserved. The remaining 6 MiB
 	 * are halved while both clients use the segment; a client that has not
 	 * used it for two seconds does not count.
 	 */
-	tsr_wait_for(
-		(tsr_gpu_touch(&dev, ctx, &bo), budget(&dev, hid).budget == KiB(1536) + MiB(3)));
+	tsr_wait_for((tsr_gpu_touch(&dev, ctx, &bo),
+		      tsr_budget(&dev, hid).budget == KiB(1536) + MiB(3)));
 	require_ok(reserve(&dev, hid, 0));
-	require_eq(budget(&dev, hid).reservation, 0);
-	tsr_wait_for((tsr_gpu_touch(&dev, ctx, &bo), budget(&dev, hid).budget == KiB(7680) / 2));
+	require_eq(tsr_budget(&dev, hid).reservation, 0);
+	tsr_wait_for(
+		(tsr_gpu_touch(&dev, ctx, &bo), tsr_budget(&dev, hid).budget == KiB(7680) / 2));
 	other_end(pid);
 	require_ok(reserve(&dev, hid, MiB(2)));
 	tsr_close(&dev);
 	/* A reservation ends when the process closes its last file. */
 	dev = tsr_open();
-	require_eq(budget(&dev, hid).reservation, 0);
-	require_eq(budget(&dev, hid).reservable, MiB(2));
+	require_eq(tsr_budget(&dev, hid).reservation, 0);
+	require_eq(tsr_budget(&dev, hid).reservable, MiB(2));
 	tsr_close(&dev);
 }
 
@@ -184,17 +165,6 @@ static void visible_client(void *arg)
 	tsr_gpu_touch(&dev, tsr_context_new(&dev, 0), &bo);
 	tsr_wait_for(shared->stop);
 	tsr_close(&dev);
-}
-
-static bool told(int fd, int timeout_ms)
-{
-	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
-	uint64_t count;
-
-	if (poll(&pollfd, 1, timeout_ms) != 1)
-		return false;
-	require_eq(read(fd, &count, sizeof(count)), sizeof(count));
-	return true;
 }
 
 /*
@@ -213,13 +183,13 @@ static void look_twice(struct tsr_device *dev, uint32_t ctx)
 
 	require(fd >= 0);
 	tsr_gpu_touch(dev, ctx, &bo);
-	require_ok(notify(&second, vis, fd));
+	require_ok(__tsr_budget_notify(&second, vis, fd));
 	shared = tsr_shared(sizeof(*shared));
 	pid = tap_fork(visible_client, NULL);
-	require(told(fd, -1));
+	require(tsr_budget_told(fd, -1));
 	shared->stop = true;
 	tap_join(pid);
-	require(told(fd, -1));
+	require(tsr_budget_told(fd, -1));
 	shared = before;
 	tsr_close(&second);
 	close(fd);
@@ -243,42 +213,42 @@ static void notification(void)
 	require(fd >= 0);
 	tsr_knob("demand_period_ms", "3600000");
 	tsr_gpu_touch(&dev, ctx, &bo);
-	require_ok(notify(&dev, hid, fd));
-	require(!told(fd, 0));
+	require_ok(__tsr_budget_notify(&dev, hid, fd));
+	require(!tsr_budget_told(fd, 0));
 	pid = other_begin(0);
 	do {
-		require(told(fd, -1));
-		now = budget(&dev, hid).budget;
+		require(tsr_budget_told(fd, -1));
+		now = tsr_budget(&dev, hid).budget;
 	} while (now != MiB(4));
 	/*
 	 * The budget can change before the last notification: drain it. A
 	 * second pair of comparisons must then bring no notification.
 	 */
 	look_twice(&dev, ctx);
-	while (told(fd, 0))
+	while (tsr_budget_told(fd, 0))
 		;
 	look_twice(&dev, ctx);
-	require(!told(fd, 0));
+	require(!tsr_budget_told(fd, 0));
 	other_end(pid);
 	do {
-		require(told(fd, -1));
-		now = budget(&dev, hid).budget;
+		require(tsr_budget_told(fd, -1));
+		now = tsr_budget(&dev, hid).budget;
 	} while (now != MiB(8));
 	/*
 	 * After unregistering, the first eventfd stays silent although a
 	 * listener that registered later is notified.
 	 */
-	require_ok(notify(&dev, hid, -1));
-	while (told(fd, 0))
+	require_ok(__tsr_budget_notify(&dev, hid, -1));
+	while (tsr_budget_told(fd, 0))
 		;
 	{
 		struct tsr_device second = tsr_open();
 		int other_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
-		require_ok(notify(&second, hid, other_fd));
+		require_ok(__tsr_budget_notify(&second, hid, other_fd));
 		pid = other_begin(0);
-		require(told(other_fd, -1));
-		require(!told(fd, 0));
+		require(tsr_budget_told(other_fd, -1));
+		require(!tsr_budget_told(fd, 0));
 		other_end(pid);
 		/* Close the file while it is still registered. */
 		tsr_close(&second);
@@ -325,11 +295,11 @@ static void bad_input(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct drm_tessera_budget args = rows[i].args;
-		int rc = __budget(&dev, &args);
+		int rc = __tsr_budget(&dev, &args);
 
 		require_msg(rc == rows[i].err, "%s: %d, not %d", rows[i].name, rc, rows[i].err);
-		require_eq(budget(&dev, hid).reservation, 0);
-		require_eq(budget(&dev, hid).weight, DRM_TESSERA_WEIGHT_DEFAULT);
+		require_eq(tsr_budget(&dev, hid).reservation, 0);
+		require_eq(tsr_budget(&dev, hid).weight, DRM_TESSERA_WEIGHT_DEFAULT);
 	}
 	tsr_close(&dev);
 }
@@ -344,12 +314,12 @@ static void weight_needs_privilege(void)
 		.weight = DRM_TESSERA_WEIGHT_MAX,
 	};
 
-	require_ok(__budget(&dev, &args));
-	require_eq(budget(&dev, args.segments).weight, DRM_TESSERA_WEIGHT_MAX);
+	require_ok(__tsr_budget(&dev, &args));
+	require_eq(tsr_budget(&dev, args.segments).weight, DRM_TESSERA_WEIGHT_MAX);
 	require(!setuid(65534));
 	args.weight = DRM_TESSERA_WEIGHT_MIN;
-	require_err(__budget(&dev, &args), -EACCES);
-	require_eq(budget(&dev, tsr_bit(tsr_seg_hidden(&dev))).weight, DRM_TESSERA_WEIGHT_MAX);
+	require_err(__tsr_budget(&dev, &args), -EACCES);
+	require_eq(tsr_budget(&dev, tsr_bit(tsr_seg_hidden(&dev))).weight, DRM_TESSERA_WEIGHT_MAX);
 	tsr_close(&dev);
 }
 

@@ -5,7 +5,6 @@
  * count in sixteenths of the hidden segment. A fair share of two clients is
  * eight of them.
  */
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -41,36 +40,6 @@ struct owner {
 static struct owner *owner;
 static struct tsr_client owner_client;
 
-static struct drm_tessera_budget budget(struct tsr_device *dev, uint32_t segments)
-{
-	struct drm_tessera_budget args = { .segments = segments };
-
-	require_ok(tsr_ioctl(dev->fd, DRM_IOCTL_TESSERA_BUDGET, &args));
-	return args;
-}
-
-static void notify(struct tsr_device *dev, uint32_t segments, int fd)
-{
-	struct drm_tessera_budget args = {
-		.segments = segments,
-		.flags = DRM_TESSERA_BUDGET_NOTIFY,
-		.eventfd = fd,
-	};
-
-	require_ok(tsr_ioctl(dev->fd, DRM_IOCTL_TESSERA_BUDGET, &args));
-}
-
-static bool told(int fd)
-{
-	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
-	uint64_t count;
-
-	if (poll(&pollfd, 1, 5) != 1)
-		return false;
-	require_eq(read(fd, &count, sizeof(count)), sizeof(count));
-	return true;
-}
-
 /*
  * It removes the newest objects, which others would take last. What another
  * client only asks for is offered, because removing it is not enough.
@@ -102,13 +71,13 @@ static void run_owner(struct tsr_client *client)
 		tsr_make_resident(&dev, &bos[i], 1);
 	}
 	if (owner->watches)
-		notify(&dev, tsr_bit(seg), fd);
+		require_ok(__tsr_budget_notify(&dev, tsr_bit(seg), fd));
 	client->state->ready = true;
 	while (!client->state->stop) {
 		struct drm_tessera_budget now;
-		bool signalled = told(fd);
+		bool signalled = tsr_budget_told(fd, 5);
 
-		now = budget(&dev, tsr_bit(seg));
+		now = tsr_budget(&dev, tsr_bit(seg));
 		owner->trim = now.trim_bytes;
 		owner->idle = now.idle_bytes;
 		owner->wanted = now.wanted_bytes;
@@ -211,7 +180,7 @@ static void told_before(void)
 	tsr_wait_for(owner->told && owner->trim == (OVER - SHARE) * n.unit);
 	require_eq(owner->idle, 0);
 	require_eq(owner->wanted, 0);
-	require_eq(budget(&n.dev, tsr_bit(n.seg)).trim_bytes, 0);
+	require_eq(tsr_budget(&n.dev, tsr_bit(n.seg)).trim_bytes, 0);
 	require_eq(needy_waits(&n), 0);
 	owner_end(0, OVER);
 	tsr_close(&n.dev);
@@ -328,12 +297,12 @@ static void ignores_it(void)
 	tsr_close(&n.dev);
 }
 
-/* Nobody waits for a client that has no notification, or for no time at all. */
-static void not_asked(void)
+static void taken_at_once(bool watches, const char *grace_ms)
 {
 	struct needy n;
 
-	owner_start((struct owner){ .list = OVER });
+	owner_start((struct owner){ .list = OVER, .watches = watches });
+	tsr_knob("trim_grace_ms", grace_ms);
 	needy_init(&n);
 	require_ok(needy_make(&n, 0, SHARE, 0, NULL));
 	require_eq(needy_waits(&n), 0);
@@ -341,17 +310,15 @@ static void not_asked(void)
 	tsr_close(&n.dev);
 }
 
+/* Nobody waits for a client that has no notification, or for no time at all. */
+static void not_asked(void)
+{
+	taken_at_once(false, LONG_MS);
+}
+
 static void no_grace(void)
 {
-	struct needy n;
-
-	owner_start((struct owner){ .list = OVER, .watches = true });
-	tsr_knob("trim_grace_ms", "0");
-	needy_init(&n);
-	require_ok(needy_make(&n, 0, SHARE, 0, NULL));
-	require_eq(needy_waits(&n), 0);
-	owner_end(0, SHARE);
-	tsr_close(&n.dev);
+	taken_at_once(true, "0");
 }
 
 /* RES-10: a client that has stopped using its memory is told so. */
@@ -509,7 +476,7 @@ static void no_share_for_the_dead(void)
 	require_ok(__tsr_import(n.dev.fd, dmabuf, &foreign.handle));
 	tsr_gpu_touch(&n.dev, tsr_context_new(&n.dev, 0), &foreign);
 	require_eq(tsr_bo_info(&n.dev, &foreign).segment, n.seg->id);
-	require_eq(budget(&n.dev, tsr_bit(n.seg)).trim_bytes, 0);
+	require_eq(tsr_budget(&n.dev, tsr_bit(n.seg)).trim_bytes, 0);
 	close(dmabuf);
 	tsr_close(&n.dev);
 }

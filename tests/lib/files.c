@@ -156,42 +156,42 @@ static char *read_waits(void)
 	return text;
 }
 
+/* The line of a row, cut from @text, which is read_waits(). */
+static char *find_wait(char *text, const char *row)
+{
+	char *line, *lines = NULL;
+	size_t len = strlen(row);
+
+	for (line = strtok_r(text, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines))
+		if (!strncmp(line, row, len) && line[len] == ' ')
+			return line;
+	require_msg(false, "debugfs waits has no row '%s'", row);
+	return NULL;
+}
+
 uint64_t tsr_wait_count(const char *row)
 {
-	char *text = read_waits(), *line, *lines = NULL;
-	size_t len = strlen(row);
-	uint64_t count = 0;
-	bool known = false;
+	char *text = read_waits();
+	uint64_t count;
 
-	for (line = text ? strtok_r(text, "\n", &lines) : NULL; line && !known;
-	     line = strtok_r(NULL, "\n", &lines)) {
-		known = !strncmp(line, row, len) &&
-			sscanf(line + len, " count %" SCNu64, &count) == 1;
-	}
-	require_msg(known, "debugfs waits has no row '%s'", row);
+	require(text);
+	require_eq(sscanf(find_wait(text, row) + strlen(row), " count %" SCNu64, &count), 1);
 	free(text);
 	return count;
 }
 
 bool tsr_is_waiting(pid_t tid, const char *row)
 {
-	char *text = read_waits(), *line, *pid, *lines = NULL, *words = NULL;
-	bool known = false, found = false;
+	char *text = read_waits(), *pids, *pid, *words = NULL;
+	bool found = false;
 
-	for (line = text ? strtok_r(text, "\n", &lines) : NULL; line;
-	     line = strtok_r(NULL, "\n", &lines)) {
-		size_t len = strlen(row);
-		char *pids = strstr(line, " pids");
-
-		if (strncmp(line, row, len) || line[len] != ' ')
-			continue;
-		require(pids);
-		known = true;
-		for (pid = strtok_r(pids + strlen(" pids"), " ", &words); pid;
-		     pid = strtok_r(NULL, " ", &words))
-			found |= strtol(pid, NULL, 10) == tid;
-	}
-	require_msg(known || !text, "debugfs waits has no row '%s'", row);
+	if (!text)
+		return false;
+	pids = strstr(find_wait(text, row), " pids");
+	require(pids);
+	for (pid = strtok_r(pids + strlen(" pids"), " ", &words); pid;
+	     pid = strtok_r(NULL, " ", &words))
+		found |= strtol(pid, NULL, 10) == tid;
 	free(text);
 	return found;
 }

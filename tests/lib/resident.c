@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "resident.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static struct drm_tessera_array array_of(const void *elements, uint32_t stride, uint32_t count)
 {
@@ -42,6 +44,41 @@ int __tsr_evict(int fd, const uint32_t *handles, uint32_t count)
 	struct drm_tessera_evict args = { .handles = array_of(handles, sizeof(*handles), count) };
 
 	return tsr_ioctl(fd, DRM_IOCTL_TESSERA_EVICT, &args);
+}
+
+int __tsr_budget(struct tsr_device *dev, struct drm_tessera_budget *args)
+{
+	return tsr_ioctl(dev->fd, DRM_IOCTL_TESSERA_BUDGET, args);
+}
+
+struct drm_tessera_budget tsr_budget(struct tsr_device *dev, uint32_t segments)
+{
+	struct drm_tessera_budget args = { .segments = segments };
+
+	require_ok(__tsr_budget(dev, &args));
+	return args;
+}
+
+int __tsr_budget_notify(struct tsr_device *dev, uint32_t segments, int eventfd)
+{
+	struct drm_tessera_budget args = {
+		.segments = segments,
+		.flags = DRM_TESSERA_BUDGET_NOTIFY,
+		.eventfd = eventfd,
+	};
+
+	return __tsr_budget(dev, &args);
+}
+
+bool tsr_budget_told(int eventfd, int timeout_ms)
+{
+	struct pollfd pollfd = { .fd = eventfd, .events = POLLIN };
+	uint64_t count;
+
+	if (poll(&pollfd, 1, timeout_ms) != 1)
+		return false;
+	require_eq(read(eventfd, &count, sizeof(count)), sizeof(count));
+	return true;
 }
 
 static uint32_t *handles_of(const struct tsr_bo *bos, uint32_t count)

@@ -21,6 +21,13 @@ int __tsr_evict_one(struct tsr_device *dev, const struct tsr_bo *bo);
 /* with DRM_TESSERA_EVICT_NOT_WRITTEN */
 int __tsr_evict_unwritten(struct tsr_device *dev, const struct tsr_bo *bo);
 
+int __tsr_budget(struct tsr_device *dev, struct drm_tessera_budget *args);
+struct drm_tessera_budget tsr_budget(struct tsr_device *dev, uint32_t segments);
+/* @eventfd: signalled when the budget changes or the client should trim; -1: none */
+int __tsr_budget_notify(struct tsr_device *dev, uint32_t segments, int eventfd);
+/* Waits until the eventfd is signalled, and resets it. False after the timeout. */
+bool tsr_budget_told(int eventfd, int timeout_ms);
+
 /* Brings back listed objects that were evicted, and waits. @out may be NULL. */
 int __tsr_bring_back(struct tsr_device *dev, struct drm_tessera_make_resident *out);
 
