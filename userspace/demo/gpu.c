@@ -662,6 +662,25 @@ static int render_scene(struct stage *stage, struct summary *summary)
 	return ret;
 }
 
+/* Submit the draws [first, end) over what is there. */
+static int draw_over(struct stage *stage, enum demo_job job, int (*finish)(void *arg),
+		     uint32_t first, uint32_t end)
+{
+	struct work work = {
+		.job = job,
+		.begin = over_begin,
+		.step = scene_step,
+		.end = finish,
+		.arg = stage,
+	};
+	int ret = add_draws(stage, &work, first, end);
+
+	if (!ret)
+		ret = work_run(&stage->gpu->worker, &work);
+	work_fini(&work);
+	return ret;
+}
+
 /*
  * Draw over the sheet, one submission after the other. The kernel does not know
  * what the next one uses.
@@ -672,42 +691,20 @@ static int render_frames(struct stage *stage, struct summary *summary)
 	uint64_t start = now_ns();
 	int ret = 0;
 
-	for (uint32_t i = 0; i < DEMO_FRAMES && !ret; i++) {
-		struct work work = {
-			.job = JOB_FRAMES,
-			.begin = over_begin,
-			.step = scene_step,
-			.end = scene_end,
-			.arg = stage,
-		};
-
-		if (draws[i] == draws[i + 1])
-			continue;
-		ret = add_draws(stage, &work, draws[i], draws[i + 1]);
-		if (!ret)
-			ret = work_run(&stage->gpu->worker, &work);
-		work_fini(&work);
-	}
+	for (uint32_t i = 0; i < DEMO_FRAMES && !ret; i++)
+		if (draws[i] < draws[i + 1])
+			ret = draw_over(stage, JOB_FRAMES, scene_end, draws[i], draws[i + 1]);
 	summary->phase_ns[PHASE_FRAMES] = now_ns() - start;
 	return ret;
 }
 
 static int render_late(struct stage *stage, struct summary *summary)
 {
-	struct work work = {
-		.job = JOB_LATE,
-		.begin = over_begin,
-		.step = scene_step,
-		.end = late_end,
-		.arg = stage,
-	};
 	uint64_t start = now_ns();
-	int ret = add_draws(stage, &work, stage->scene->first_late, stage->scene->num_draws);
+	int ret = draw_over(stage, JOB_LATE, late_end, stage->scene->first_late,
+			    stage->scene->num_draws);
 
-	if (!ret)
-		ret = work_run(&stage->gpu->worker, &work);
 	summary->phase_ns[PHASE_LATE] = now_ns() - start;
-	work_fini(&work);
 	return ret;
 }
 
