@@ -1526,8 +1526,8 @@ struct drm_tessera_submit {
  * syncobj; the CPU signals it with FENCE_SIGNAL. The GPU waits for points like
  * any job; the CPU waits with DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT. The value only
  * increases. It reaches the value that a job was to signal in its syncs even if
- * the job fails, hangs or is cancelled, or the device is removed. Points that enter the
- * syncobj in other ways (DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, transfers,
+ * the job fails, hangs or is cancelled, or the device is removed. Points that
+ * enter the syncobj in other ways (DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, transfers,
  * submissions of other files) do not change the value.
  *
  * Command streams can wait for the value and raise it if their VM maps it
@@ -1539,8 +1539,8 @@ struct drm_tessera_submit {
  * before. A value from DRM_IOCTL_TESSERA_FENCE_SIGNAL reaches waiting streams
  * within 64 ms.
  *
- * The page at @mmap_offset holds values of this open file only, in little endian.
- * It can be mapped for reading only; other mappings fail with -EACCES. A
+ * The page at @mmap_offset holds values of this open file only, in little
+ * endian. It can be mapped for reading only; other mappings fail with -EACCES. A
  * mapping stays valid after the fence is destroyed or the device is removed.
  * After the fence is destroyed its value may belong to another fence.
  *
@@ -1670,8 +1670,8 @@ struct drm_tessera_fence_signal {
  * Errors:
  *
  * - -EINVAL: unknown @flags; @pad or @pad2 not zero; a stride of @handles that
- *   is not 4; a sync without SYNC_SIGNAL, of a monitored fence, or with an error of
- *   SUBMIT; an offered object.
+ *   is not 4; a sync without SYNC_SIGNAL, of a monitored fence, or with an error
+ *   of SUBMIT; an offered object.
  * - -ENOENT: unknown handle or syncobj.
  * - -E2BIG: more than max_allocs handles, or more than max_syncs syncs.
  * - -ENOMEM: the objects do not fit. With @bytes_to_trim 0: kernel memory is
@@ -1855,8 +1855,8 @@ struct drm_tessera_budget {
 	__u64 trim_bytes;
 	/**
 	 * @idle_bytes: bytes of listed objects in the segments that the client
-	 * has not used for two seconds. Others may take them, and take nothing
-	 * else from a client that gives them up (WDDM: PeriodicTrim) [out]
+	 * has not used for two seconds. Others may take them (WDDM:
+	 * PeriodicTrim) [out]
 	 */
 	__u64 idle_bytes;
 	/**

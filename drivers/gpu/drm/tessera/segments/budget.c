@@ -5,9 +5,9 @@
  * A budget is the number of bytes that a client can count on in a set of
  * segments. A client can register an eventfd that is signalled when its budget
  * changes, or when it should trim (segments/trim.c). Accounts report each change
- * of use or share, and a worker then compares the budgets. The worker also runs periodically, because demand
- * expires without an event. So a client that takes memory only queues the
- * worker, and only if a client has registered an eventfd.
+ * of use or share, and a worker then compares the budgets. The worker also runs
+ * periodically, because demand expires without an event. So a client that takes
+ * memory only queues the worker, and only if a client has registered an eventfd.
  *
  * &tessera_budgets.lock is taken with no other lock held. The accounts' lock
  * nests inside.

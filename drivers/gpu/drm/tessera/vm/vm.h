@@ -647,8 +647,7 @@ struct tessera_resident_answer {
 };
 
 int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, u32 num,
-			  bool insist,
-			  struct tessera_resident_answer *answer);
+			  bool insist, struct tessera_resident_answer *answer);
 int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles, u32 num,
 			   bool unwritten);
 int tessera_resident_ready(struct tessera_resident_set *set);
